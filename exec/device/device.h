@@ -1,0 +1,75 @@
+// File: device.h. One actor's stages and the maths they run: the executor's second seam.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "penstock/execute.h"
+#include "penstock/op.h"
+
+namespace penstock {
+
+// The squared gradient norm of one tensor, in double, summed in a fixed order. `tensor` is its
+// index in the model's canonical list, the same on every actor.
+struct TensorNorm {
+  std::int32_t tensor = 0;
+  double squared = 0;
+};
+
+// One parameter tensor as the parameters hash sees it.
+struct TensorDigest {
+  std::string name;  // Hugging Face's
+  std::vector<std::int64_t> shape;
+  std::string sha256;  // of the fp32 little-endian values, hex
+};
+
+// One object per actor, used by that actor's thread only. Activations and gradients at stage
+// boundaries are float[sequences][tokens][hidden].
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // Floats of the activation that leaves `stage` for one microbatch (0 on the last stage).
+  virtual std::int64_t boundary_floats(std::int32_t stage) const = 0;
+  // For the memory report: kept from F to B or W per microbatch; weights, gradients, optimizer.
+  virtual std::int64_t activation_bytes(std::int32_t stage) const = 0;
+  virtual std::int64_t weight_bytes(std::int32_t stage) const = 0;
+
+  // Zeroes gradients and picks the tokens of step `step` (from 0).
+  virtual void begin_step(std::int64_t step) = 0;
+
+  // Runs one op. F: `input` the activation (empty on the first stage), `output` the activation
+  // (empty on the last). B, I: `input` the gradient of the stage's output (empty on the last
+  // stage), `output` that of its input (empty on the first). W: both empty; what it needs was kept
+  // by I. `input` of F must stay unchanged until the op's B or W has run.
+  virtual void run(const Op& op, std::span<const float> input, std::span<float> output) = 0;
+
+  // Sum over the microbatch's tokens of the cross-entropy, after its F on the last stage.
+  virtual double loss_sum(std::int32_t microbatch) const = 0;
+
+  // The gradient accumulator of the weights that `stage` shares with another (tied embeddings);
+  // empty when it shares none.
+  virtual std::span<float> shared_gradient(std::int32_t stage) = 0;
+  virtual std::vector<TensorNorm> squared_norms(std::int32_t stage) const = 0;
+
+  // The optimizer on one stage: gradients are multiplied by `gradient_scale` (clipping) first.
+  virtual void update(std::int32_t stage, std::int64_t step, double learning_rate,
+                      double gradient_scale) = 0;
+
+  virtual std::vector<TensorDigest> digests(std::int32_t stage) const = 0;
+
+  // Parameters and optimizer state, to undo profiling steps.
+  virtual void save() = 0;
+  virtual void restore() = 0;
+};
+
+// The CPU device: OpenBLAS and our own element-wise kernels, fp32. `stages` are the actor's.
+std::unique_ptr<Device> make_cpu_device(const RunPlan& plan, std::int32_t actor);
+
+// Waits as long as plan.costs say instead of computing; moves real (small) messages.
+std::unique_ptr<Device> make_sleep_device(const RunPlan& plan, std::int32_t actor);
+
+}  // namespace penstock

@@ -1,0 +1,93 @@
+// File: costs.h. How long each op takes and how many bytes each message carries.
+//
+// One format, whatever the source: given by hand (--costs, --costs-file, the experiment's "costs"),
+// measured (penstock profile), or estimated from a model. Times are integer nanoseconds inside and
+// milliseconds in files.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/error.h"
+#include "penstock/schedule.h"
+
+namespace penstock {
+
+using Nanoseconds = std::int64_t;
+
+// Nearest nanosecond. REQUIRES: finite and below 9e12 ms in size (readers check before).
+Nanoseconds from_ms(double milliseconds);
+constexpr double to_ms(Nanoseconds t) {
+  return static_cast<double>(t) * 1e-6;
+}
+constexpr double to_s(Nanoseconds t) {
+  return static_cast<double>(t) * 1e-9;
+}
+
+// A transfer takes latency + bytes / bytes_per_s. The latency is pure delay; the second part
+// occupies the directed channel between two actors. bytes_per_s 0: bandwidth without limit.
+struct MessageCost {
+  std::int64_t bytes = 0;
+  Nanoseconds latency = 0;
+  double bytes_per_s = 0;
+  Nanoseconds occupancy() const;  // bytes / bytes_per_s, rounded to nanoseconds
+  bool operator==(const MessageCost&) const = default;
+};
+
+// The duration of one kind of op on one stage: one value for all, or one per [microbatch][slice],
+// or one per slice ([0][slice] with microbatch_varies false).
+struct Duration {
+  Nanoseconds base = 0;
+  std::vector<std::vector<Nanoseconds>> varied;  // empty: base for every op
+  bool microbatch_varies = false;
+  Nanoseconds at(std::int32_t microbatch, std::int32_t slice) const;
+  bool operator==(const Duration&) const = default;
+};
+
+struct StageCosts {
+  std::array<std::optional<Duration>, kOpKinds> op;  // by OpKind; absent: not given
+  Nanoseconds update = 0;                            // optimizer step of this stage
+  Nanoseconds reduce = 0;                            // gradient reduction, if the stage is shared
+  // The boundary behind this stage: its activation forward, the gradient of it backward.
+  MessageCost message;
+  std::int64_t activation_bytes = 0;  // kept from F to B or W, per microbatch (all slices)
+  std::int64_t weight_bytes = 0;      // weights, gradients and optimizer state
+  bool operator==(const StageCosts&) const = default;
+};
+
+struct CostTable {
+  std::vector<StageCosts> stages;  // one per stage of the schedule
+  // Duration of an overlapped pair; absent: the sum of its two ops.
+  std::optional<Nanoseconds> overlap_fb;
+  Nanoseconds global_norm = 0;  // the step-end exchange of norms
+  // What the times were measured on, as the "machine" object of the file ("" when not measured):
+  // BLAS core, device, versions. Costs of different machines must not be mixed.
+  std::string machine;
+
+  // REQUIRES: missing_costs found nothing for the op's kind. B left out is I + W.
+  Nanoseconds duration(const Op& op) const;
+  bool operator==(const CostTable&) const = default;
+};
+
+// A table with the same costs on each of `stages` stages.
+CostTable uniform_costs(std::int32_t stages, const StageCosts& costs);
+
+// "F=1,B=2,I=1,W=1,latency=0" (ms per stage op and per hop) with optional bytes=, bandwidth= (bytes
+// per second), update=, activation= and overlap=. Throws Error naming the entry: unknown key, not a
+// number, negative, infinite.
+CostTable parse_costs(std::string_view text, std::int32_t stages);
+
+// The costs file of the command-line contract. `where` names it in messages. Throws Error with all
+// problems (a JSON pointer each).
+CostTable read_costs(std::string_view json, const std::string& where);
+std::string write_costs(const CostTable& costs);
+
+// What keeps `costs` from pricing `schedule`: too few or too many stages, a kind that the schedule
+// uses and a stage does not give (I or W is never guessed from B).
+std::vector<Problem> missing_costs(const CostTable& costs, const Schedule& schedule);
+
+}  // namespace penstock

@@ -1,0 +1,82 @@
+// File: execute.h. Does: the same Program that is simulated, run as real training.
+//
+// Implemented by the shared module `libpenstock-exec.so`, which alone links MPI and BLAS: a program
+// that only simulates never pays for them. load_executor() opens it at run time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "penstock/costs.h"
+#include "penstock/experiment.h"
+#include "penstock/program.h"
+#include "penstock/split.h"
+#include "penstock/timeline.h"
+
+namespace penstock {
+
+// What to run. Every process of a run passes the same plan; the executor compares a hash of it
+// before the first step and refuses to start when two differ.
+struct RunPlan {
+  Program program;             // with step_end
+  std::optional<Model> model;  // absent: the sleep device
+  Split split;                 // of the model; unused by sleep
+  Batch batch;
+  TrainSettings train;
+  CostTable costs;  // durations of the sleep device; unused otherwise
+};
+
+struct StepRecord {
+  std::int32_t step = 0;  // from 1
+  double loss = 0;        // token-weighted mean before the update; NaN for sleep
+  double gradient_norm = 0;
+  double learning_rate = 0;
+  double seconds = 0;
+};
+
+struct Traffic {
+  std::int64_t bytes_sent = 0;  // whole run
+  std::int64_t messages_sent = 0;
+};
+
+struct RunResult {
+  bool root = true;  // false on all processes but one: the rest is empty there
+  std::vector<StepRecord> steps;
+  std::string parameters_sha256;  // decisions: names, shapes and values; empty for sleep
+  Timeline measured;              // the measured step whose time is the median
+  std::vector<Traffic> traffic;   // by actor
+  CostTable profile;              // what a profiling run measured (profile_steps > 0)
+};
+
+struct RunOptions {
+  // Steps whose op durations are averaged into RunResult::profile, run before the training steps
+  // and undone afterwards (parameters and data position are as before). 0: no profile.
+  std::int32_t profile_steps = 0;
+  // Called on the root after every step; for progress and metrics.jsonl.
+  std::function<void(const StepRecord&)> on_step;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  // This process's rank and the number of processes that mpirun started (0 of 1 without it).
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // Runs plan.program with one actor per process. REQUIRES: size() == actors (throws Error with the
+  // mpirun command to use otherwise, on rank 0 only; the others throw an Error without problems to
+  // print). Throws RunError when the run fails: a NaN loss, a peer that died, a missing message.
+  virtual RunResult run(const RunPlan& plan, const RunOptions& options) = 0;
+  // True on the process that should print (rank 0).
+  bool speaks() const { return rank() == 0; }
+  // "Open MPI 4.1.4", "OpenBLAS 0.3.21 Haswell": one line each for `penstock version`.
+  virtual std::vector<std::string> versions() const = 0;
+};
+
+// Opens the module beside the running program (or in `PENSTOCK_EXEC_MODULE`) and starts MPI when
+// mpirun launched this process. Throws RunError with a hint when the module is not there.
+Executor& load_executor();
+
+}  // namespace penstock

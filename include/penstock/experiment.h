@@ -1,0 +1,92 @@
+// File: experiment.h. The experiment file: one JSON that both `simulate` and `train` take.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/costs.h"
+#include "penstock/model.h"
+#include "penstock/schedule.h"
+#include "penstock/split.h"
+
+namespace penstock {
+
+struct Parallel {
+  std::int32_t pipeline = 1;  // actors
+  std::int32_t chunks = 1;    // stages per actor
+  std::int32_t tensor = 1;
+  std::int32_t data = 1;
+};
+
+struct Batch {
+  std::int32_t global = 1;    // sequences per step
+  std::int32_t micro = 1;     // sequences per microbatch
+  std::int32_t sequence = 0;  // tokens per sequence
+};
+
+struct ScheduleChoice {
+  std::string name;                           // a generator's, or empty
+  std::string file;                           // or a schedule file (absolute path)
+  std::map<std::string, std::string> option;  // the generator's
+  std::int32_t slices = 1;
+  std::string layout;  // Megatron layout string; empty: even_split
+};
+
+struct Optimizer {
+  std::string name = "adamw";
+  double lr = 3e-4;
+  double min_lr = 0;  // where the cosine ends
+  std::int32_t warmup_steps = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;  // on matrices only
+  double clip = 1.0;          // global gradient norm; 0: no clipping
+};
+
+enum class DeviceKind : std::uint8_t { Auto, Cpu, Sleep };
+
+struct TrainSettings {
+  std::string data;              // absolute path; empty: the licence texts of this machine
+  std::int32_t token_bytes = 0;  // of a headerless token file (nanoGPT: 2); 0: by content
+  std::int32_t steps = 50;
+  Optimizer optimizer;
+  std::uint64_t seed = 1;
+  DeviceKind device = DeviceKind::Auto;
+};
+
+struct Experiment {
+  std::string file;  // where it was read, for messages
+  std::string name;
+  std::string model_file;      // absolute path; empty: no model (costs must be given)
+  std::optional<Model> model;  // read from model_file
+  Parallel parallel;
+  Batch batch;
+  ScheduleChoice schedule;
+  // What "costs" says: nothing, "uniform" (as given), a table ("stages" or "file").
+  std::optional<StageCosts> uniform_costs;
+  std::optional<CostTable> cost_table;
+  std::vector<std::string> baselines;
+  TrainSettings train;
+
+  std::int32_t microbatches() const { return batch.global / (batch.micro * parallel.data); }
+};
+
+// Reads the file and the files it names (paths are relative to it). `set` holds the command line's
+// key=value overrides, "parallel.pipeline=4"; values are JSON, or else strings. Throws Error with
+// every problem: unknown keys come with the nearest known key as a hint, sizes that do not divide
+// with both numbers.
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& set = {});
+
+// The experiment's schedule: generated, or read from its file and checked against the sizes.
+// Throws Error with every problem that check() finds.
+Schedule make_schedule(const Experiment& experiment);
+
+// The experiment's split over as many parts as the schedule has.
+Split make_split(const Experiment& experiment, const Schedule& schedule);
+
+}  // namespace penstock

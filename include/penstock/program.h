@@ -1,0 +1,93 @@
+// File: program.h. A schedule with every message and every step-end collective written out.
+//
+// Program is what the simulator and the executor both take. It is stored flat: `computes` holds
+// all ops in one global linear order (inputs always before users), `messages` every transfer, and
+// `actions[actor]` what that actor does, as indices into the two.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "penstock/error.h"
+#include "penstock/schedule.h"
+
+namespace penstock {
+
+// One op to run. At most one input of an op comes from another actor: the activation of the stage
+// before (F) or the gradient of the stage after (B, I). What it needs from its own actor is earlier
+// in that actor's order by construction.
+struct Compute {
+  Op op;
+  std::int32_t actor = 0;
+  std::int32_t awaits = -1;  // index of the message it consumes, -1: none
+  bool overlaps_previous = false;
+};
+
+// One tensor from one actor to another: an activation (kind Forward) or a gradient (kind Backward).
+// Messages are matched by (from, to, kind, number), never by arrival.
+struct Message {
+  std::int32_t producer = 0;  // index into computes
+  std::int32_t consumer = 0;  // index into computes: the first that uses it
+  std::int32_t from = 0;      // actors
+  std::int32_t to = 0;
+  OpKind kind = OpKind::Forward;  // Forward: an activation; Backward: a gradient
+  std::int32_t number = 0;        // counts 0, 1, .. within (from, to, kind), in sending order
+};
+
+// Compute      index -> Program::computes
+// Send         index -> Program::messages; asynchronous, after its producer
+// Receive      index -> Program::messages; posted here, awaited by the consumer
+// ReduceGradients index -> Program::shared: sum the gradients of tied or mirrored weights
+// GlobalNorm   index unused (0): exchange squared norms, so that all clip alike
+// Update       index = stage: the optimizer
+enum class ActionKind : std::uint8_t {
+  Compute,
+  Send,
+  Receive,
+  ReduceGradients,
+  GlobalNorm,
+  Update
+};
+
+struct Action {
+  ActionKind kind = ActionKind::Compute;
+  std::int32_t index = 0;
+  bool operator==(const Action&) const = default;
+};
+
+struct Program {
+  Schedule schedule;
+  std::vector<Compute> computes;  // the global linear order
+  std::vector<Message> messages;
+  std::vector<std::vector<std::int32_t>> shared;  // groups of stages that share weights
+  std::vector<std::vector<Action>> actions;       // actions[actor]
+};
+
+// Where sends and receives stand in an actor's list.
+enum class MessagePlacement : std::uint8_t {
+  // Send right after its producer, and at the same point of the global order the Receive on the
+  // peer. Cannot deadlock, even when each transfer is a rendezvous.
+  Linear,
+  // Send right after its producer, Receive right before its consumer: a run of neighbouring
+  // transfers is one batch, as in Megatron's paired send-and-receive. Used where it cannot
+  // deadlock under rendezvous; lower() falls back to Linear where it could.
+  Paired,
+};
+
+struct LowerOptions {
+  MessagePlacement placement = MessagePlacement::Linear;
+  // Groups of stages whose gradients are summed after the last backward: tied embeddings. Mirrored
+  // copies (equal Stage::part) are added by lower() itself.
+  std::vector<std::vector<std::int32_t>> shared;
+  // Write ReduceGradients, GlobalNorm and Update at the end of every actor's list.
+  bool step_end = true;
+};
+
+// Writes out the transfers: one per (producer, consuming actor). Actors are walked round-robin,
+// each taking its next step when its inputs are there, which gives the global linear order; an
+// actor's list is cut from it. Linear time and memory, no graph. REQUIRES: check(schedule).empty();
+// throws Error when the order cannot make progress.
+//   Program program = lower(generate("1f1b", {.actors = 4, .microbatches = 8}));
+Program lower(Schedule schedule, const LowerOptions& options = {});
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// File: report.h. Timelines for people and programs: terminal, JSON, CSV, HTML.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "penstock/error.h"
+#include "penstock/metrics.h"
+#include "penstock/timeline.h"
+
+namespace penstock {
+
+// The fields of `simulate --json` for one timeline (the command line's contract): unknown values
+// are null, times are seconds.
+nlohmann::ordered_json report_json(const Timeline& timeline, const Metrics& metrics,
+                                   const std::vector<Problem>& problems = {});
+
+// One table per timeline, at most `columns` wide: a line per actor with busy time, utilisation,
+// peak memory and idle causes, then the step's numbers.
+std::string report_table(const Timeline& timeline, const Metrics& metrics, int columns = 80);
+
+// A header and a row per (timeline, actor).
+std::string report_csv(const std::vector<Timeline>& timelines);
+
+// Why each op of one actor started when it did, one line per op:
+//   4B2  started 12.300 ms, waited 310 us for the gradient of stage 5 (channel 3>2 busy)
+std::string explain(const Timeline& timeline, std::int32_t actor);
+
+// Two timelines of the same schedule side by side: the step's numbers, the difference per op kind,
+// per actor. `a` is the reference: differences are b - a, in per cent of a.
+std::string compare_table(const Timeline& a, const Timeline& b, int columns = 80);
+nlohmann::ordered_json compare_json(const Timeline& a, const Timeline& b);
+
+// One self-contained page that opens from disk without a network. Draws every timeline (zoom, hover
+// tells op, times and what it waited for), utilisation and idle causes, memory over time, the loss
+// curve when there is one, and, given a predicted and a measured timeline, the two side by side.
+struct HtmlReport {
+  std::string title;
+  std::vector<Timeline> timelines;
+  std::vector<double> losses;                              // per step; empty: no curve
+  std::vector<std::pair<std::string, std::string>> facts;  // "step", "12.3 ms": the header table
+};
+std::string report_html(const HtmlReport& report);
+
+}  // namespace penstock

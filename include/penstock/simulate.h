@@ -1,0 +1,46 @@
+// File: simulate.h. Predicts: Program and costs in, Timeline out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "penstock/costs.h"
+#include "penstock/program.h"
+#include "penstock/timeline.h"
+
+namespace penstock {
+
+// How transfers and the compute lane get in each other's way.
+enum class P2p : std::uint8_t {
+  Async,         // one channel per directed pair of actors; a receive is awaited at first use
+  SingleStream,  // all transfers of an actor in one FIFO, both directions: head-of-line blocking
+  Blocking,      // rendezvous: a transfer holds the compute lanes of both ends
+};
+std::string_view name(P2p mode);  // "async", "single_stream", "blocking"
+std::optional<P2p> parse_p2p(std::string_view text);
+
+struct SimulateOptions {
+  P2p p2p = P2p::Async;
+  // Each duration is multiplied by 1 + jitter * u, u uniform in [0, 1) from a counter-based
+  // generator of (seed, op): the same op gets the same factor under every schedule.
+  double jitter = 0;
+  std::uint64_t seed = 0;
+  // slow_down[actor] multiplies that actor's durations; empty: all 1.
+  std::vector<double> slow_down;
+};
+
+// Discrete events in integer nanoseconds, ordered by (time, number): same input, same bytes out.
+// REQUIRES: missing_costs(costs, program.schedule).empty(). Throws Error when rendezvous deadlocks
+// (blocking mode of a Linear program cannot). Thread-safe.
+Timeline simulate(const Program& program, const CostTable& costs,
+                  const SimulateOptions& options = {});
+
+// The makespan alone by one sweep over the linear order, several times faster than simulate().
+// Equal to simulate()'s where channels have unlimited bandwidth and p2p is Async.
+// REQUIRES: can_sweep(costs).
+Nanoseconds sweep_makespan(const Program& program, const CostTable& costs);
+bool can_sweep(const CostTable& costs);
+
+}  // namespace penstock

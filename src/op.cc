@@ -1,0 +1,56 @@
+#include "penstock/op.h"
+
+#include <charconv>
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kLetters = "FBIW";
+
+// Reads digits from the front of `text`; nullopt when there are none or they overflow.
+std::optional<std::int32_t> take_number(std::string_view& text) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+}  // namespace
+
+char letter(OpKind kind) {
+  return kLetters[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name(OpKind kind) {
+  constexpr std::string_view kNames[] = {"forward", "backward", "backward_input",
+                                         "backward_weight"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string to_string(const Op& op) {
+  std::string text = std::to_string(op.stage) + letter(op.kind) + std::to_string(op.microbatch);
+  if (op.slice != 0) text += '.' + std::to_string(op.slice);
+  return text;
+}
+
+std::optional<Op> parse_op(std::string_view text) {
+  const auto stage = take_number(text);
+  if (!stage || text.empty()) return std::nullopt;
+  const std::size_t kind = kLetters.find(text.front());
+  if (kind == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(1);
+  const auto microbatch = take_number(text);
+  if (!microbatch) return std::nullopt;
+  Op op{static_cast<OpKind>(kind), *stage, *microbatch, 0};
+  if (text.empty()) return op;
+  if (text.front() != '.') return std::nullopt;
+  text.remove_prefix(1);
+  const auto slice = take_number(text);
+  if (!slice || !text.empty()) return std::nullopt;
+  op.slice = *slice;
+  return op;
+}
+
+}  // namespace penstock

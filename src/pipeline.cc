@@ -1,0 +1,45 @@
+#include "penstock/pipeline.h"
+
+#include <cassert>
+#include <numeric>
+
+namespace penstock {
+namespace {
+
+// neighbour[s] = the stage `step` places after s on its route, or -1.
+std::vector<std::int32_t> neighbours(const Pipeline& pipeline, std::ptrdiff_t step) {
+  std::vector<std::int32_t> neighbour(pipeline.stages.size(), -1);
+  for (const Route& route : pipeline.routes) {
+    const auto length = static_cast<std::ptrdiff_t>(route.size());
+    for (std::ptrdiff_t i = 0; i < length; ++i) {
+      const std::ptrdiff_t j = i + step;
+      if (j >= 0 && j < length) neighbour[static_cast<std::size_t>(route[i])] = route[j];
+    }
+  }
+  return neighbour;
+}
+
+}  // namespace
+
+Pipeline loop_pipeline(std::int32_t actors, std::int32_t chunks, std::int32_t microbatches) {
+  assert(actors >= 1 && chunks >= 1 && microbatches >= 1 && "generators check their sizes first");
+  Pipeline pipeline;
+  pipeline.actors = actors;
+  for (std::int32_t stage = 0; stage < actors * chunks; ++stage) {
+    pipeline.stages.push_back({.actor = stage % actors, .part = stage});
+  }
+  pipeline.routes.emplace_back(pipeline.stages.size());
+  std::iota(pipeline.routes[0].begin(), pipeline.routes[0].end(), 0);
+  pipeline.microbatches.resize(static_cast<std::size_t>(microbatches));
+  return pipeline;
+}
+
+std::vector<std::int32_t> next_on_route(const Pipeline& pipeline) {
+  return neighbours(pipeline, 1);
+}
+
+std::vector<std::int32_t> previous_on_route(const Pipeline& pipeline) {
+  return neighbours(pipeline, -1);
+}
+
+}  // namespace penstock
