@@ -1,0 +1,216 @@
+#include "json_reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "penstock/nearest.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kDeepest = 200;
+
+// Depth by brackets outside strings: the parser itself has no limit, and what reads the document
+// later recurses.
+int depth(std::string_view text) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+// "line:column" of a byte offset.
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t column =
+      newline == std::string_view::npos ? before.size() : before.size() - newline - 1;
+  return fmt::format("{}:{}", lines + 1, column + 1);
+}
+
+// What the parser said without its own prefix and position.
+std::string expectation(const nlohmann::json::parse_error& error) {
+  const std::string text = error.what();
+  const std::size_t at = text.find(": ");
+  return at == std::string::npos ? text : text.substr(at + 2);
+}
+
+std::string escaped(std::string_view key) {
+  std::string text;
+  for (const char c : key) {
+    if (c == '~')
+      text += "~0";
+    else if (c == '/')
+      text += "~1";
+    else
+      text += c;
+  }
+  return text;
+}
+
+std::string shown(const nlohmann::json& value) {
+  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  if (text.size() > 40) text = text.substr(0, 37) + "...";
+  return text;
+}
+
+}  // namespace
+
+nlohmann::json parse_json(std::string_view text, const std::string& where) {
+  if (depth(text) > kDeepest) {
+    throw Error(where, fmt::format("nested deeper than {} levels", kDeepest));
+  }
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(fmt::format("{}:{}", where, line_and_column(text, error.byte)),
+                "not valid JSON: " + expectation(error));
+  } catch (const nlohmann::json::out_of_range& error) {
+    throw Error(where, "a number is too large");
+  }
+}
+
+JsonReader::JsonReader(const nlohmann::json& value, std::string where,
+                       std::vector<Problem>& problems)
+    : value_(&value), where_(std::move(where)), problems_(&problems) {}
+
+std::string JsonReader::place() const {
+  return pointer_.empty() ? where_ : where_ + ":" + pointer_;
+}
+
+std::string JsonReader::place(std::string_view key) const {
+  return where_ + ":" + pointer_ + "/" + escaped(key);
+}
+
+void JsonReader::problem(std::string what, std::string hint) const {
+  problems_->push_back({place(), std::move(what), std::move(hint)});
+}
+
+bool JsonReader::is_object() const {
+  if (!value_->is_object()) problem(fmt::format("expected an object, found {}", shown(*value_)));
+  return value_->is_object();
+}
+
+bool JsonReader::is_array() const {
+  if (!value_->is_array()) problem(fmt::format("expected an array, found {}", shown(*value_)));
+  return value_->is_array();
+}
+
+void JsonReader::only(std::initializer_list<std::string_view> known) const {
+  if (!is_object()) return;
+  const std::vector<std::string_view> names(known);
+  for (const auto& [key, unused] : value_->items()) {
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    problems_->push_back(
+        {place(key), fmt::format("unknown key '{}'", key), did_you_mean(key, names)});
+  }
+}
+
+bool JsonReader::has(std::string_view key) const {
+  if (!value_->is_object()) return false;
+  const auto found = value_->find(key);
+  return found != value_->end() && !found->is_null();
+}
+
+JsonReader JsonReader::at(std::string_view key) const {
+  JsonReader child(value_->at(key), where_, *problems_);
+  child.pointer_ = pointer_ + "/" + escaped(key);
+  return child;
+}
+
+JsonReader JsonReader::at(std::size_t index) const {
+  JsonReader child(value_->at(index), where_, *problems_);
+  child.pointer_ = pointer_ + "/" + std::to_string(index);
+  return child;
+}
+
+std::optional<JsonReader> JsonReader::member(std::string_view key, bool required) const {
+  if (has(key)) return at(key);
+  if (required && value_->is_object()) {
+    problems_->push_back({place(), fmt::format("'{}' is missing", key), {}});
+  }
+  return std::nullopt;
+}
+
+std::int64_t JsonReader::integer(std::string_view key, const IntegerRule& rule) const {
+  const auto found = member(key, rule.required);
+  return found ? found->as_integer(rule) : rule.fallback;
+}
+
+double JsonReader::number(std::string_view key, const NumberRule& rule) const {
+  const auto found = member(key, rule.required);
+  return found ? found->as_number(rule) : rule.fallback;
+}
+
+bool JsonReader::boolean(std::string_view key, bool fallback) const {
+  const auto found = member(key, false);
+  return found ? found->as_boolean(fallback) : fallback;
+}
+
+std::string JsonReader::text(std::string_view key, std::string fallback, bool required) const {
+  const auto found = member(key, required);
+  return found ? found->as_text(std::move(fallback)) : fallback;
+}
+
+std::int64_t JsonReader::as_integer(const IntegerRule& rule) const {
+  // 4.0 is an integer too: some writers have no other number.
+  const bool whole =
+      value_->is_number_integer() ||
+      (value_->is_number_float() && std::nearbyint(value_->get<double>()) == value_->get<double>());
+  if (!whole) {
+    problem(fmt::format("expected a whole number, found {}", shown(*value_)));
+    return rule.fallback;
+  }
+  const double approximate = value_->get<double>();
+  if (approximate < static_cast<double>(rule.min) || approximate > static_cast<double>(rule.max)) {
+    problem(fmt::format("{} is out of range", shown(*value_)),
+            fmt::format("allowed: {} to {}", rule.min, rule.max));
+    return rule.fallback;
+  }
+  return value_->is_number_float() ? static_cast<std::int64_t>(approximate)
+                                   : value_->get<std::int64_t>();
+}
+
+double JsonReader::as_number(const NumberRule& rule) const {
+  if (!value_->is_number()) {
+    problem(fmt::format("expected a number, found {}", shown(*value_)));
+    return rule.fallback;
+  }
+  const double number = value_->get<double>();
+  if (!(number >= rule.min && number <= rule.max)) {
+    problem(fmt::format("{} is out of range", shown(*value_)),
+            fmt::format("allowed: {} to {}", rule.min, rule.max));
+    return rule.fallback;
+  }
+  return number;
+}
+
+bool JsonReader::as_boolean(bool fallback) const {
+  if (value_->is_boolean()) return value_->get<bool>();
+  problem(fmt::format("expected true or false, found {}", shown(*value_)));
+  return fallback;
+}
+
+std::string JsonReader::as_text(std::string fallback) const {
+  if (value_->is_string()) return value_->get<std::string>();
+  problem(fmt::format("expected a string, found {}", shown(*value_)));
+  return fallback;
+}
+
+}  // namespace penstock
