@@ -22,7 +22,7 @@ struct Microbatch {
   std::int32_t route = 0;
   std::int32_t sequences = 1;
   // Tokens of each slice (TeraPipe, Seq1F1B); empty: one slice that is the whole sequence.
-  std::vector<std::int32_t> slice_tokens;
+  std::vector<std::int32_t> slice_tokens = {};
 
   std::int32_t slices() const {
     return slice_tokens.empty() ? 1 : static_cast<std::int32_t>(slice_tokens.size());
@@ -32,9 +32,9 @@ struct Microbatch {
 
 struct Pipeline {
   std::int32_t actors = 0;
-  std::vector<Stage> stages;
-  std::vector<Route> routes;
-  std::vector<Microbatch> microbatches;
+  std::vector<Stage> stages = {};
+  std::vector<Route> routes = {};
+  std::vector<Microbatch> microbatches = {};
   bool operator==(const Pipeline&) const = default;
 };
 

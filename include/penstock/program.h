@@ -56,11 +56,11 @@ struct Action {
 };
 
 struct Program {
-  Schedule schedule;
-  std::vector<Compute> computes;  // the global linear order
-  std::vector<Message> messages;
-  std::vector<std::vector<std::int32_t>> shared;  // groups of stages that share weights
-  std::vector<std::vector<Action>> actions;       // actions[actor]
+  Schedule schedule = {};
+  std::vector<Compute> computes = {};  // the global linear order
+  std::vector<Message> messages = {};
+  std::vector<std::vector<std::int32_t>> shared = {};  // groups of stages that share weights
+  std::vector<std::vector<Action>> actions = {};       // actions[actor]
 };
 
 // Where sends and receives stand in an actor's list.
@@ -78,7 +78,7 @@ struct LowerOptions {
   MessagePlacement placement = MessagePlacement::Linear;
   // Groups of stages whose gradients are summed after the last backward: tied embeddings. Mirrored
   // copies (equal Stage::part) are added by lower() itself.
-  std::vector<std::vector<std::int32_t>> shared;
+  std::vector<std::vector<std::int32_t>> shared = {};
   // Write ReduceGradients, GlobalNorm and Update at the end of every actor's list.
   bool step_end = true;
 };
@@ -89,5 +89,29 @@ struct LowerOptions {
 // throws Error when the order cannot make progress.
 //   Program program = lower(generate("1f1b", {.actors = 4, .microbatches = 8}));
 Program lower(Schedule schedule, const LowerOptions& options = {});
+
+// What one channel needs in buffers for a step, whatever the timing.
+struct ChannelNeed {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  OpKind kind = OpKind::Forward;
+  std::int32_t messages = 0;  // per step
+  // Most receives that are posted and not yet consumed at once: the receiver's pool.
+  std::int32_t posted = 0;
+  // Most messages that can be sent without being consumed yet, in any run that keeps the
+  // dependencies: a sender with this many buffers never waits for one.
+  std::int32_t pending = 0;
+  bool operator==(const ChannelNeed&) const = default;
+};
+
+// One entry per channel that carries a message, by (from, to, kind).
+// Time: computes * actors (vector clocks).
+std::vector<ChannelNeed> channel_needs(const Program& program);
+
+// Most receives of an actor, over all its channels, that are posted and not yet consumed at once.
+std::vector<std::int32_t> peak_pending_receives(const Program& program);
+
+// Equal for equal programs, on every machine: actors compare it before the first step.
+std::uint64_t plan_hash(const Program& program);
 
 }  // namespace penstock

@@ -20,9 +20,9 @@ struct Step {
 
 // Idle time is not part of a schedule: only each actor's order counts.
 struct Schedule {
-  std::string name;
-  Pipeline pipeline;
-  std::vector<std::vector<Step>> order;  // order[actor]; as many as pipeline.actors
+  std::string name = {};
+  Pipeline pipeline = {};
+  std::vector<std::vector<Step>> order = {};  // order[actor]; as many as pipeline.actors
   bool operator==(const Schedule&) const = default;
 };
 

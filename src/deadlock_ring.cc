@@ -1,0 +1,133 @@
+#include "deadlock_ring.h"
+
+#include <utility>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/strong_components.hpp>
+#include <fmt/format.h>
+
+#include "order_place.h"
+
+namespace penstock {
+namespace {
+
+// Why one actor cannot go on.
+struct Wait {
+  std::size_t actor;
+  Op at;           // its step that waits
+  Op awaited;      // what it needs, as Dependencies gives it
+  std::size_t by;  // the actor that runs it
+};
+
+using WaitGraph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Wait>;
+
+std::vector<std::uint8_t> results_of(const Schedule& schedule, const Dependencies& dependencies,
+                                     const LinearOrder& stuck) {
+  std::vector<std::uint8_t> done(static_cast<std::size_t>(dependencies.results()), 0);
+  for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
+    for (std::int32_t i = 0; i < stuck.taken[actor]; ++i) {
+      const Op& op = schedule.order[actor][static_cast<std::size_t>(i)].op;
+      const std::int32_t result = dependencies.result(op);
+      if (result >= 0) done[static_cast<std::size_t>(result)] = 1;
+    }
+  }
+  return done;
+}
+
+// An edge from each actor that cannot go on to each actor that it waits for.
+WaitGraph wait_graph(const Schedule& schedule, const Dependencies& dependencies,
+                     const LinearOrder& stuck) {
+  const std::vector<std::uint8_t> done = results_of(schedule, dependencies, stuck);
+  WaitGraph graph(schedule.order.size());
+  for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
+    const std::vector<Step>& steps = schedule.order[actor];
+    const std::int32_t first = stuck.taken[actor];
+    if (static_cast<std::size_t>(first) == steps.size()) continue;
+    const std::int32_t end = first + steps_together(steps, first);
+    for (std::int32_t i = first; i < end; ++i) {
+      const Op& op = steps[static_cast<std::size_t>(i)].op;
+      for (const Op& input : dependencies.inputs(op)) {
+        if (done[static_cast<std::size_t>(dependencies.result(input))] != 0) continue;
+        const auto by = static_cast<std::size_t>(
+            schedule.pipeline.stages[static_cast<std::size_t>(input.stage)].actor);
+        boost::add_edge(actor, by, Wait{actor, op, input, by}, graph);
+      }
+    }
+  }
+  return graph;
+}
+
+// The op of the schedule that gives what `awaited` names: I where B is meant and I is run.
+Op producer(const std::vector<Step>& steps, const Op& awaited) {
+  for (const Step& step : steps) {
+    Op meant = step.op;
+    if (meant.kind == OpKind::BackwardInput) meant.kind = OpKind::Backward;
+    if (meant == awaited) return step.op;
+  }
+  return awaited;
+}
+
+// The first wait of `actor` that stays inside its strong component: a step along its ring.
+const Wait* wait_inside(std::size_t actor, const WaitGraph& graph,
+                        const std::vector<std::size_t>& component) {
+  const auto [begin, end] = boost::out_edges(actor, graph);
+  for (auto edge = begin; edge != end; ++edge) {
+    if (component[boost::target(*edge, graph)] == component[actor]) return &graph[*edge];
+  }
+  return nullptr;
+}
+
+// Follows waits inside the component from `start` until an actor comes again: that actor's ring.
+// `steps` (by actor, all 0 in this component) marks the way.
+std::vector<Wait> ring_from(const Wait* start, const WaitGraph& graph,
+                            const std::vector<std::size_t>& component,
+                            std::vector<std::size_t>& steps) {
+  std::vector<Wait> path;
+  const Wait* wait = start;
+  while (steps[wait->actor] == 0) {
+    path.push_back(*wait);
+    steps[wait->actor] = path.size();
+    wait = wait_inside(wait->by, graph, component);
+  }
+  path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(steps[wait->actor]) - 1);
+  return path;
+}
+
+Problem describe(const std::vector<Wait>& ring, const Schedule& schedule, const LinearOrder& stuck,
+                 const std::string& source) {
+  std::string what = "deadlock:";
+  for (const Wait& wait : ring) {
+    const std::vector<Step>& other = schedule.order[wait.by];
+    const Op& other_at = other[static_cast<std::size_t>(stuck.taken[wait.by])].op;
+    what += fmt::format("{} actor {} waits at {} for {}, which actor {} runs after {}",
+                        &wait == &ring.front() ? "" : ";", wait.actor, to_string(wait.at),
+                        to_string(producer(other, wait.awaited)), wait.by, to_string(other_at));
+  }
+  const std::size_t first = ring.front().actor;
+  return {order_place(source, schedule, static_cast<std::int32_t>(first), stuck.taken[first]),
+          std::move(what),
+          "break the ring: one of these actors must run what is awaited before it waits itself"};
+}
+
+}  // namespace
+
+std::vector<Problem> deadlock_rings(const Schedule& schedule, const Dependencies& dependencies,
+                                    const LinearOrder& stuck, const std::string& source) {
+  const WaitGraph graph = wait_graph(schedule, dependencies, stuck);
+  std::vector<std::size_t> component(boost::num_vertices(graph), 0);
+  const std::size_t components = boost::strong_components(
+      graph,
+      boost::make_iterator_property_map(component.begin(), boost::get(boost::vertex_index, graph)));
+  std::vector<std::uint8_t> told(components, 0);
+  std::vector<std::size_t> steps(component.size(), 0);
+  std::vector<Problem> problems;
+  for (std::size_t actor = 0; actor < component.size(); ++actor) {
+    const Wait* wait = wait_inside(actor, graph, component);
+    if (wait == nullptr || std::exchange(told[component[actor]], 1) != 0) continue;
+    problems.push_back(describe(ring_from(wait, graph, component, steps), schedule, stuck, source));
+  }
+  return problems;
+}
+
+}  // namespace penstock

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "members.h"
+#include "penstock/error.h"
+#include "penstock/nearest.h"
+
+namespace penstock {
+namespace {
+
+// A new schedule is one file beside this one and one row here.
+constexpr Generator kGenerators[] = {
+    {"gpipe", "all forwards, then all backwards", "ScheduleGPipe", "", &gpipe},
+    {"1f1b", "one forward, one backward: few activations in flight", "Schedule1F1B", "",
+     &one_f_one_b},
+    {"eager_1f1b", "1f1b with twice the warm-up: hides communication", "", "", &eager_1f1b},
+    {"interleaved_1f1b", "1f1b over several stages per actor: a smaller bubble",
+     "ScheduleInterleaved1F1B", "variant group", &interleaved_1f1b},
+    {"looped_bfs", "several stages per actor, each running all microbatches in turn",
+     "ScheduleLoopedBFS", "", &looped_bfs},
+};
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+bool is_called(const Generator& generator, std::string_view name) {
+  constexpr std::string_view kPrefix = "Schedule";
+  const std::string_view synonym = generator.synonym;
+  return equal_ignoring_case(name, generator.name) ||
+         (!synonym.empty() && (equal_ignoring_case(name, synonym) ||
+                               equal_ignoring_case(name, synonym.substr(kPrefix.size()))));
+}
+
+const Generator& find(std::string_view name) {
+  for (const Generator& generator : kGenerators) {
+    if (is_called(generator, name)) return generator;
+  }
+  std::vector<std::string_view> names;
+  for (const Generator& generator : kGenerators) names.push_back(generator.name);
+  throw Error("schedule", fmt::format("no schedule is called '{}'", name),
+              did_you_mean(name, names));
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> found;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    found.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return found;
+}
+
+void check_sizes(const Generator& generator, const GenerateOptions& options,
+                 std::vector<Problem>& problems) {
+  const std::pair<const char*, std::int32_t> sizes[] = {{"actors", options.actors},
+                                                        {"chunks", options.chunks},
+                                                        {"microbatches", options.microbatches},
+                                                        {"slices", options.slices}};
+  double ops = 2;  // a forward and a backward
+  for (const auto& [what, size] : sizes) {
+    ops *= size;
+    if (size < 1) problems.push_back({what, fmt::format("{} is below 1", size), "at least 1"});
+  }
+  constexpr double kMostOps = 50e6;
+  if (problems.empty() && ops > kMostOps) {
+    problems.push_back(
+        {"schedule",
+         fmt::format("{} actors, {} chunks, {} microbatches and {} slices make more "
+                     "than 50 million ops",
+                     options.actors, options.chunks, options.microbatches, options.slices),
+         "ask for fewer microbatches"});
+  }
+  if (options.slices > 1) {
+    problems.push_back({"slices", fmt::format("{} does not slice microbatches", generator.name),
+                        "leave out slices"});
+  }
+}
+
+void check_keys(const Generator& generator, const GenerateOptions& options,
+                std::vector<Problem>& problems) {
+  const std::vector<std::string_view> known = words(generator.options);
+  for (const auto& [key, value] : options.option) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    problems.push_back({fmt::format("option {}", key),
+                        fmt::format("{} has no such option", generator.name),
+                        known.empty() ? "it takes none" : did_you_mean(key, known)});
+  }
+}
+
+}  // namespace
+
+std::span<const Generator> generators() {
+  return kGenerators;
+}
+
+Schedule generate(std::string_view name, const GenerateOptions& options) {
+  const Generator& generator = find(name);
+  std::vector<Problem> problems;
+  check_sizes(generator, options, problems);
+  check_keys(generator, options, problems);
+  if (!problems.empty()) throw Error(std::move(problems));
+  return generator.generate(options);
+}
+
+}  // namespace penstock

@@ -1,0 +1,17 @@
+// File: members.h. The generators, one file each; catalogue.cc lists them.
+//
+// Each is a pure function of its options, called by generate() with sizes of at least 1, known
+// option keys, and one slice.
+#pragma once
+
+#include "penstock/generate.h"
+
+namespace penstock {
+
+Schedule gpipe(const GenerateOptions& options);
+Schedule one_f_one_b(const GenerateOptions& options);
+Schedule eager_1f1b(const GenerateOptions& options);
+Schedule interleaved_1f1b(const GenerateOptions& options);
+Schedule looped_bfs(const GenerateOptions& options);
+
+}  // namespace penstock

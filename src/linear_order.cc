@@ -1,0 +1,129 @@
+#include "linear_order.h"
+
+#include <bit>
+#include <numeric>
+
+namespace penstock {
+namespace {
+
+// A set of actors that is emptied in ascending order while it is being added to.
+class ActorSet {
+ public:
+  explicit ActorSet(std::size_t actors) : words_((actors + 63) / 64, 0) {}
+
+  void add(std::int32_t actor) {
+    words_[static_cast<std::size_t>(actor) / 64] |= std::uint64_t{1} << (actor % 64);
+    ++size_;
+  }
+  bool empty() const { return size_ == 0; }
+
+  // Removes and returns the lowest member at or above `from`; -1 when there is none.
+  std::int32_t take(std::int32_t from) {
+    std::size_t word = static_cast<std::size_t>(from) / 64;
+    if (word >= words_.size()) return -1;
+    std::uint64_t members = words_[word] & (~std::uint64_t{0} << (from % 64));
+    while (members == 0) {
+      if (++word == words_.size()) return -1;
+      members = words_[word];
+    }
+    words_[word] &= ~(members & -members);
+    --size_;
+    return static_cast<std::int32_t>(word * 64) + std::countr_zero(members);
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::int32_t size_ = 0;
+};
+
+class Walk {
+ public:
+  Walk(const Schedule& schedule, const Dependencies& dependencies)
+      : schedule_(schedule),
+        dependencies_(dependencies),
+        now_(schedule.order.size()),
+        later_(schedule.order.size()),
+        awaits_(schedule.order.size(), -1),
+        done_(static_cast<std::size_t>(dependencies.results()), 0) {
+    order_.taken.resize(schedule.order.size(), 0);
+    std::size_t steps = 0;
+    for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
+      steps += schedule.order[actor].size();
+      if (!schedule.order[actor].empty()) now_.add(static_cast<std::int32_t>(actor));
+    }
+    order_.actors.reserve(steps);
+    steps_ = steps;
+  }
+
+  LinearOrder run() {
+    while (!now_.empty()) {
+      for (std::int32_t actor = now_.take(0); actor >= 0; actor = now_.take(actor + 1)) {
+        visit(actor);
+      }
+      std::swap(now_, later_);
+    }
+    order_.complete = order_.actors.size() == steps_;
+    return std::move(order_);
+  }
+
+ private:
+  void visit(std::int32_t actor) {
+    const std::vector<Step>& steps = schedule_.order[static_cast<std::size_t>(actor)];
+    std::int32_t& taken = order_.taken[static_cast<std::size_t>(actor)];
+    const std::int32_t end = taken + steps_together(steps, taken);
+    for (std::int32_t i = taken; i < end; ++i) {
+      const std::int32_t missing = first_missing(steps[static_cast<std::size_t>(i)].op);
+      awaits_[static_cast<std::size_t>(actor)] = missing;
+      if (missing >= 0) return;
+    }
+    for (; taken < end; ++taken) {
+      order_.actors.push_back(actor);
+      publish(steps[static_cast<std::size_t>(taken)].op, actor);
+    }
+    if (static_cast<std::size_t>(taken) < steps.size()) later_.add(actor);
+  }
+
+  std::int32_t first_missing(const Op& op) const {
+    for (const Op& input : dependencies_.inputs(op)) {
+      const std::int32_t result = dependencies_.result(input);
+      if (done_[static_cast<std::size_t>(result)] == 0) return result;
+    }
+    return -1;
+  }
+
+  // An actor behind the one that runs gets its turn in this round, one before it in the next.
+  void publish(const Op& op, std::int32_t actor) {
+    const std::int32_t result = dependencies_.result(op);
+    if (result < 0) return;
+    done_[static_cast<std::size_t>(result)] = 1;
+    const std::int32_t stage = dependencies_.receiver(op);
+    if (stage < 0) return;
+    const std::int32_t user = schedule_.pipeline.stages[static_cast<std::size_t>(stage)].actor;
+    if (awaits_[static_cast<std::size_t>(user)] != result) return;
+    awaits_[static_cast<std::size_t>(user)] = -1;
+    (user > actor ? now_ : later_).add(user);
+  }
+
+  const Schedule& schedule_;
+  const Dependencies& dependencies_;
+  ActorSet now_;
+  ActorSet later_;
+  std::vector<std::int32_t> awaits_;  // by actor: the result that its next step lacks, -1: none
+  std::vector<std::uint8_t> done_;    // by result
+  LinearOrder order_;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace
+
+LinearOrder linear_order(const Schedule& schedule, const Dependencies& dependencies) {
+  return Walk(schedule, dependencies).run();
+}
+
+std::int32_t steps_together(const std::vector<Step>& order, std::int32_t position) {
+  auto end = static_cast<std::size_t>(position) + 1;
+  while (end < order.size() && order[end].overlaps_previous) ++end;
+  return static_cast<std::int32_t>(end) - position;
+}
+
+}  // namespace penstock

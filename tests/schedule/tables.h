@@ -1,0 +1,23 @@
+// File: tables.h. Reference orders from tests/data/orders.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "penstock/schedule.h"
+
+namespace penstock {
+
+using Row = std::vector<std::string>;
+
+// The cells of a CSV file, blanks left out.
+std::vector<Row> read_rows(const std::string& file);
+
+// Each actor's order in the cells' spelling: "0F1", "(0F1;7B3)OVERLAP_F_B".
+std::vector<Row> rows_of(const Schedule& schedule);
+
+// A one-route schedule from compute cells: as many stages and microbatches as the cells name, each
+// stage where its first cell is.
+Schedule schedule_of(const std::vector<Row>& rows);
+
+}  // namespace penstock
