@@ -72,12 +72,17 @@ std::string shown(const nlohmann::json& value) {
 
 }  // namespace
 
-nlohmann::json parse_json(std::string_view text, const std::string& where) {
+nlohmann::json parse_json(std::string_view text, const std::string& where,
+                          std::string_view dropped) {
   if (depth(text) > kDeepest) {
     throw Error(where, fmt::format("nested deeper than {} levels", kDeepest));
   }
+  using Event = nlohmann::json::parse_event_t;
+  const auto keep = [dropped](int level, Event event, const nlohmann::json& key) {
+    return !(event == Event::key && level == 1 && key == dropped);
+  };
   try {
-    return nlohmann::json::parse(text);
+    return dropped.empty() ? nlohmann::json::parse(text) : nlohmann::json::parse(text, keep);
   } catch (const nlohmann::json::parse_error& error) {
     throw Error(fmt::format("{}:{}", where, line_and_column(text, error.byte)),
                 "not valid JSON: " + expectation(error));

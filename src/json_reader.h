@@ -25,8 +25,10 @@
 namespace penstock {
 
 // Throws Error with "where:line:column" and what the parser expected. Refuses documents nested
-// deeper than 200 levels.
-nlohmann::json parse_json(std::string_view text, const std::string& where);
+// deeper than 200 levels. The value of the top-level key `dropped` is checked but not kept: for a
+// part that is large and not needed.
+nlohmann::json parse_json(std::string_view text, const std::string& where,
+                          std::string_view dropped = {});
 
 struct IntegerRule {
   bool required = false;

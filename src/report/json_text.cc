@@ -1,0 +1,16 @@
+#include "report/json_text.h"
+
+#include <nlohmann/json.hpp>
+
+namespace penstock {
+
+std::string json_string(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string microseconds(Nanoseconds t) {
+  const Nanoseconds size = t < 0 ? -t : t;
+  return fmt::format("{}{}.{:03}", t < 0 ? "-" : "", size / 1000, size % 1000);
+}
+
+}  // namespace penstock

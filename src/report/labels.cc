@@ -1,0 +1,45 @@
+#include "report/labels.h"
+
+#include <cassert>
+
+namespace penstock {
+namespace {
+constexpr std::string_view kSources[] = {"predicted", "measured", "imported"};
+constexpr std::string_view kOpKindNames[] = {"F", "B", "I", "W"};
+}  // namespace
+
+std::string label(const Span& span) {
+  switch (span.kind) {
+    case ActionKind::ReduceGradients:
+      return "reduce " + std::to_string(span.op.stage);
+    case ActionKind::GlobalNorm:
+      return "norm";
+    case ActionKind::Update:
+      return "update " + std::to_string(span.op.stage);
+    default:
+      return to_string(span.op);
+  }
+}
+
+std::string label(const Transfer& transfer) {
+  return (transfer.kind == OpKind::Forward ? "activation " : "gradient ") + to_string(transfer.op);
+}
+
+std::string_view name(TimelineSource source) {
+  return kSources[static_cast<std::size_t>(source)];
+}
+
+std::string_view kind_name(const Span& span) {
+  switch (span.kind) {
+    case ActionKind::ReduceGradients:
+      return "reduce";
+    case ActionKind::GlobalNorm:
+      return "norm";
+    case ActionKind::Update:
+      return "update";
+    default:
+      return kOpKindNames[static_cast<std::size_t>(span.op.kind)];
+  }
+}
+
+}  // namespace penstock

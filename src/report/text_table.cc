@@ -1,0 +1,48 @@
+#include "report/text_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace penstock {
+namespace {
+constexpr std::size_t kGap = 2;
+}  // namespace
+
+std::vector<std::size_t> TextTable::widths() const {
+  std::vector<std::size_t> widths;
+  for (const std::vector<std::string>& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  return widths;
+}
+
+int TextTable::width() const {
+  const std::vector<std::size_t> each = widths();
+  const std::size_t gaps = each.empty() ? 0 : kGap * (each.size() - 1);
+  return static_cast<int>(std::accumulate(each.begin(), each.end(), gaps));
+}
+
+std::string TextTable::text() const {
+  const std::vector<std::size_t> each = widths();
+  std::string text;
+  for (const std::vector<std::string>& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i == 0 ? fmt::format("{:<{}}", row[i], each[i])
+                     : fmt::format("{:>{}}", row[i], each[i] + kGap);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string cut(const std::string& text, int columns) {
+  const auto limit = static_cast<std::size_t>(std::max(columns, 3));
+  return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
+}
+
+}  // namespace penstock

@@ -1,0 +1,76 @@
+#include "penstock/trace.h"
+#include "report/json_text.h"
+#include "report/labels.h"
+#include "report/trace_events.h"
+
+namespace penstock {
+namespace {
+
+void append_stages(std::string& out, const Timeline& timeline) {
+  out += "\"stages\":[";
+  Commas commas;
+  for (const TimelineStage& stage : timeline.stages) {
+    append(out, "{}\n{{\"actor\":{},\"part\":{},\"activation_bytes\":{},\"weight_bytes\":{}}}",
+           commas.next(), stage.actor, stage.part, stage.activation_bytes, stage.weight_bytes);
+  }
+  out += "]";
+}
+
+void append_slices(std::string& out, const Timeline& timeline) {
+  if (timeline.slices.empty()) {
+    out += "\"slices\":null";
+    return;
+  }
+  append(out, "\"slices\":[{}]", fmt::join(timeline.slices, ","));
+}
+
+// One row per span: what, actor, start and end in nanoseconds, the transfer it awaits, whether it
+// overlaps the span before.
+void append_spans(std::string& out, const Timeline& timeline) {
+  out += "\"spans\":[";
+  Commas commas;
+  for (const Span& span : timeline.spans) {
+    append(out, "{}\n[\"{}\",{},{},{},", commas.next(), label(span), span.actor, span.start,
+           span.end);
+    out += span.awaits < 0 ? "null" : std::to_string(span.awaits);
+    out += span.overlaps_previous ? ",true]" : ",false]";
+  }
+  out += "]";
+}
+
+// One row per transfer: the producer, what it carries, from, to, bytes, ready, start, end.
+void append_transfers(std::string& out, const Timeline& timeline) {
+  out += "\"transfers\":[";
+  Commas commas;
+  for (const Transfer& transfer : timeline.transfers) {
+    append(out, "{}\n[\"{}\",\"{}\",{},{},{},{},{},{}]", commas.next(), to_string(transfer.op),
+           transfer.kind == OpKind::Forward ? "activation" : "gradient", transfer.from, transfer.to,
+           transfer.bytes, transfer.ready, transfer.start, transfer.end);
+  }
+  out += "]";
+}
+
+}  // namespace
+
+std::string write_trace(const Timeline& timeline) {
+  std::string out;
+  out.reserve(512 + 320 * timeline.spans.size() + 320 * timeline.transfers.size());
+  append(out, "{{\"displayTimeUnit\":\"ns\",\n\"penstock\":{{\"trace\":1,\"name\":{},",
+         json_string(timeline.name));
+  append(out, "\"source\":\"{}\",\"actors\":{},\"microbatches\":{},\"tokens\":{},\n",
+         name(timeline.source), timeline.actors, timeline.microbatches,
+         timeline.tokens > 0 ? std::to_string(timeline.tokens) : "null");
+  append_stages(out, timeline);
+  out += ",\n";
+  append_slices(out, timeline);
+  out += ",\n";
+  append_spans(out, timeline);
+  out += ",\n";
+  append_transfers(out, timeline);
+  out += "},\n\"traceEvents\":[\n";
+  append_trace_events(out, timeline);
+  out += "]}\n";
+  return out;
+}
+
+}  // namespace penstock
