@@ -140,25 +140,27 @@ class OrderCheck {
       return {"runs an op of an unknown kind", "kinds are F, B, I and W"};
     }
     const std::string text = to_string(op);
-    const auto range = [&](const char* what, std::size_t count) {
-      return Saying{fmt::format("runs {}, but there are {} {}", text, count, what),
-                    fmt::format("{} are 0 to {}", what, count - 1)};
+    const auto range = [](const char* what, std::size_t count) {
+      return fmt::format("{} are 0 to {}", what, count - 1);
     };
     if (op.stage < 0 || index(op.stage) >= pipeline_.stages.size()) {
-      return range("stages", pipeline_.stages.size());
+      return {fmt::format("runs {}, but there is no stage {}", text, op.stage),
+              range("stages", pipeline_.stages.size())};
     }
     if (op.microbatch < 0 || index(op.microbatch) >= pipeline_.microbatches.size()) {
-      return range("microbatches", pipeline_.microbatches.size());
+      return {fmt::format("runs {}, but there is no microbatch {}", text, op.microbatch),
+              range("microbatches", pipeline_.microbatches.size())};
     }
     const Microbatch& microbatch = pipeline_.microbatches[index(op.microbatch)];
-    if (route_of_[index(op.stage)] != microbatch.route) {
+    const std::int32_t route = route_of_[index(op.stage)];
+    if (route != microbatch.route) {
       return {fmt::format("runs {}, but microbatch {} takes route {}, which does not pass stage {}",
                           text, op.microbatch, microbatch.route, op.stage),
-              fmt::format("stage {} is on route {}", op.stage, route_of_[index(op.stage)])};
+              fmt::format("stage {} is on route {}", op.stage, route)};
     }
-    return {fmt::format("runs {}, but microbatch {} has {} slices", text, op.microbatch,
-                        microbatch.slices()),
-            fmt::format("slices are 0 to {}", microbatch.slices() - 1)};
+    return {
+        fmt::format("runs {}, but microbatch {} has no slice {}", text, op.microbatch, op.slice),
+        range("slices", index(microbatch.slices()))};
   }
 
   void elsewhere(std::int32_t actor, std::int32_t i) {
@@ -191,22 +193,26 @@ class OrderCheck {
 
   // Inputs from other actors are a matter of progress, not of this actor's order.
   void inputs(std::int32_t actor, std::int32_t i, std::int32_t pair) {
-    const Op& op = order(actor)[index(i)].op;
-    for (const Op& input : dependencies_.inputs(op)) {
-      if (actor_of(input) != actor) continue;
+    dependencies_.visit_inputs(order(actor)[index(i)].op, [&](const Op& input) {
+      if (actor_of(input) != actor) return;
       const std::int32_t at = place_of_input(input);
-      if (at < pair) continue;  // before, or missing: that is reported once, for the op itself
-      problem(actor, i, [&]() -> Saying {
-        const std::string needed = to_string(order(actor)[index(at)].op);
-        if (together(actor, i, at)) {
-          return {fmt::format("overlaps {} with {}, which it needs", to_string(op), needed),
-                  "an op starts after those that it needs have ended"};
-        }
-        return {fmt::format("runs {} before {}", to_string(op), needed),
-                fmt::format("{}; swap entries {} and {}", why_after(op, input),
-                            order_entry(order(actor), i), order_entry(order(actor), at))};
-      });
-    }
+      // Before it, or missing: that is reported once, for the op itself.
+      if (at >= pair) too_early(actor, i, input, at);
+    });
+  }
+
+  void too_early(std::int32_t actor, std::int32_t i, const Op& input, std::int32_t at) {
+    const Op& op = order(actor)[index(i)].op;
+    problem(actor, i, [&]() -> Saying {
+      const std::string needed = to_string(order(actor)[index(at)].op);
+      if (together(actor, i, at)) {
+        return {fmt::format("overlaps {} with {}, which it needs", to_string(op), needed),
+                "an op starts after those that it needs have ended"};
+      }
+      return {fmt::format("runs {} before {}", to_string(op), needed),
+              fmt::format("{}; swap entries {} and {}", why_after(op, input),
+                          order_entry(order(actor), i), order_entry(order(actor), at))};
+    });
   }
 
   bool together(std::int32_t actor, std::int32_t a, std::int32_t b) const {

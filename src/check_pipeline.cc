@@ -49,8 +49,8 @@ class PipelineCheck {
     if (pipeline_.actors < 1) {
       problem("/actors", "at least 1", "{} actors", pipeline_.actors);
     } else if (size(schedule_.order) != pipeline_.actors) {
-      problem("/order", "one list of ops per actor", "{} orders for {} actors",
-              schedule_.order.size(), pipeline_.actors);
+      problem("/order", "one list per actor", "{} lists of ops, not {}", schedule_.order.size(),
+              pipeline_.actors);
     }
     if (pipeline_.stages.empty()) problem("/stages", "at least one", "no stages");
     if (pipeline_.routes.empty()) problem("/routes", "at least one", "no routes");
@@ -63,7 +63,7 @@ class PipelineCheck {
       const std::int32_t actor = pipeline_.stages[i].actor;
       if (actor < 0 || actor >= pipeline_.actors) {
         problem(fmt::format("/stages/{}/actor", i),
-                fmt::format("actors are 0 to {}", pipeline_.actors - 1),
+                fmt::format("actors are numbered from 0, and there are {}", pipeline_.actors),
                 "stage {} sits on actor {}, which does not exist", i, actor);
       } else if (static_cast<std::size_t>(actor) < used.size()) {
         used[static_cast<std::size_t>(actor)] = 1;
@@ -113,7 +113,8 @@ class PipelineCheck {
     const std::size_t parts = pipeline_.routes[0].size();
     if (stages.size() != parts && !stages.empty()) {
       problem(fmt::format("/routes/{}", route), "every route passes the whole model",
-              "route {} has {} stages, route 0 has {}", route, stages.size(), parts);
+              "route {} ends after part {}, route 0 after part {}", route, stages.size() - 1,
+              parts - 1);
     }
   }
 

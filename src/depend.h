@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Up to three ops. Kind Backward stands for "B or I, whichever the schedule runs".
+// Up to three ops, as Dependencies::visit_inputs gives them.
 struct Inputs {
   std::array<Op, 3> ops;
   int count = 0;
@@ -48,23 +48,36 @@ class Dependencies {
     return 2 * unit(op) + (op.kind == OpKind::Forward ? 0 : 1);
   }
 
+  // Calls visit(input) for each op that `op` waits for; kind Backward stands for "B or I, whichever
+  // the schedule runs". The rule itself.
+  template <typename Visit>
+  void visit_inputs(const Op& op, Visit visit) const {
+    if (op.kind == OpKind::BackwardWeight) {
+      visit(Op{OpKind::Backward, op.stage, op.microbatch, op.slice});
+      return;
+    }
+    const bool forward = op.kind == OpKind::Forward;
+    if (!forward) visit(Op{OpKind::Forward, op.stage, op.microbatch, op.slice});
+    const OpKind kind = forward ? OpKind::Forward : OpKind::Backward;
+    const std::int32_t from = giver(op);
+    if (from >= 0) visit(Op{kind, from, op.microbatch, op.slice});
+    const std::int32_t slice = forward ? op.slice - 1 : op.slice + 1;
+    if (slice >= 0 && slice < slices_[index(op.microbatch)]) {
+      visit(Op{kind, op.stage, op.microbatch, slice});
+    }
+  }
+
   Inputs inputs(const Op& op) const {
     Inputs inputs;
-    if (op.kind == OpKind::Forward) {
-      const std::int32_t before = previous(op.stage);
-      if (before >= 0) inputs.add({OpKind::Forward, before, op.microbatch, op.slice});
-      if (op.slice > 0) inputs.add({OpKind::Forward, op.stage, op.microbatch, op.slice - 1});
-    } else if (op.kind == OpKind::BackwardWeight) {
-      inputs.add({OpKind::Backward, op.stage, op.microbatch, op.slice});
-    } else {
-      inputs.add({OpKind::Forward, op.stage, op.microbatch, op.slice});
-      const std::int32_t behind = next(op.stage);
-      if (behind >= 0) inputs.add({OpKind::Backward, behind, op.microbatch, op.slice});
-      if (op.slice + 1 < slices_[index(op.microbatch)]) {
-        inputs.add({OpKind::Backward, op.stage, op.microbatch, op.slice + 1});
-      }
-    }
+    visit_inputs(op, [&](const Op& input) { inputs.add(input); });
     return inputs;
+  }
+
+  // The stage whose result the op takes over a boundary: the previous one for F, the next for B and
+  // I; -1 when there is none.
+  std::int32_t giver(const Op& op) const {
+    if (op.kind == OpKind::Forward) return previous(op.stage);
+    return gives_input_gradient(op.kind) ? next(op.stage) : -1;
   }
 
   // The stage that takes the op's result to another stage: the next for F, the previous for B and

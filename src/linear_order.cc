@@ -51,8 +51,7 @@ class Walk {
       steps += schedule.order[actor].size();
       if (!schedule.order[actor].empty()) now_.add(static_cast<std::int32_t>(actor));
     }
-    order_.actors.reserve(steps);
-    steps_ = steps;
+    order_.actors.resize(steps);
   }
 
   LinearOrder run() {
@@ -62,7 +61,8 @@ class Walk {
       }
       std::swap(now_, later_);
     }
-    order_.complete = order_.actors.size() == steps_;
+    order_.complete = written_ == order_.actors.size();
+    order_.actors.resize(written_);
     return std::move(order_);
   }
 
@@ -77,18 +77,19 @@ class Walk {
       if (missing >= 0) return;
     }
     for (; taken < end; ++taken) {
-      order_.actors.push_back(actor);
+      order_.actors[written_++] = actor;
       publish(steps[static_cast<std::size_t>(taken)].op, actor);
     }
     if (static_cast<std::size_t>(taken) < steps.size()) later_.add(actor);
   }
 
   std::int32_t first_missing(const Op& op) const {
-    for (const Op& input : dependencies_.inputs(op)) {
+    std::int32_t missing = -1;
+    dependencies_.visit_inputs(op, [&](const Op& input) {
       const std::int32_t result = dependencies_.result(input);
-      if (done_[static_cast<std::size_t>(result)] == 0) return result;
-    }
-    return -1;
+      if (done_[static_cast<std::size_t>(result)] == 0) missing = result;
+    });
+    return missing;
   }
 
   // An actor behind the one that runs gets its turn in this round, one before it in the next.
@@ -111,19 +112,13 @@ class Walk {
   std::vector<std::int32_t> awaits_;  // by actor: the result that its next step lacks, -1: none
   std::vector<std::uint8_t> done_;    // by result
   LinearOrder order_;
-  std::size_t steps_ = 0;
+  std::size_t written_ = 0;
 };
 
 }  // namespace
 
 LinearOrder linear_order(const Schedule& schedule, const Dependencies& dependencies) {
   return Walk(schedule, dependencies).run();
-}
-
-std::int32_t steps_together(const std::vector<Step>& order, std::int32_t position) {
-  auto end = static_cast<std::size_t>(position) + 1;
-  while (end < order.size() && order[end].overlaps_previous) ++end;
-  return static_cast<std::int32_t>(end) - position;
 }
 
 }  // namespace penstock

@@ -25,6 +25,10 @@ struct LinearOrder {
 LinearOrder linear_order(const Schedule& schedule, const Dependencies& dependencies);
 
 // The number of steps that start together with the one at `position`: 2 for a pair, else 1.
-std::int32_t steps_together(const std::vector<Step>& order, std::int32_t position);
+inline std::int32_t steps_together(const std::vector<Step>& order, std::int32_t position) {
+  auto end = static_cast<std::size_t>(position) + 1;
+  while (end < order.size() && order[end].overlaps_previous) ++end;
+  return static_cast<std::int32_t>(end) - position;
+}
 
 }  // namespace penstock

@@ -76,10 +76,10 @@ class Lowering {
 
   // The message that brings an op its input: -1 when all its inputs are its actor's own.
   std::int32_t message_for(const Op& op) const {
-    for (const Op& input : dependencies_.inputs(op)) {
-      if (input.stage != op.stage) return message_of_[index(dependencies_.result(input))];
-    }
-    return -1;
+    const std::int32_t stage = dependencies_.giver(op);
+    if (stage < 0) return -1;
+    const Op input{op.kind, stage, op.microbatch, op.slice};
+    return message_of_[index(dependencies_.result(input))];
   }
 
   void send(const Op& op, std::int32_t producer, std::int32_t actor) {

@@ -84,4 +84,15 @@ Schedule schedule_of(const std::vector<Row>& rows) {
   return schedule;
 }
 
+Schedule schedule_of(const std::string& text) {
+  std::vector<Row> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    Row& row = rows.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; cells >> cell;) row.push_back(cell);
+  }
+  return schedule_of(rows);
+}
+
 }  // namespace penstock

@@ -20,4 +20,7 @@ std::vector<Row> rows_of(const Schedule& schedule);
 // stage where its first cell is.
 Schedule schedule_of(const std::vector<Row>& rows);
 
+// The same from text, one line per actor, cells separated by spaces: "0F0 0B0\n1F0 1B0".
+Schedule schedule_of(const std::string& text);
+
 }  // namespace penstock
