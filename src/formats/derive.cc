@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "formats/readers.h"
+
+namespace penstock {
+namespace {
+
+// The highest numbers that an order names, and how many steps it has per (stage, actor).
+struct Census {
+  std::int32_t stages = 0;
+  std::int32_t microbatches = 0;
+  std::map<std::int32_t, std::int32_t> slices;  // of the microbatches with more than one
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> steps;
+};
+
+// Counts `op`; false when one of its numbers is too large to be meant.
+bool count(const Op& op, std::int32_t actor, Census& census) {
+  if (std::max({op.stage, op.microbatch, op.slice}) >= kMostItems) return false;
+  census.stages = std::max(census.stages, op.stage + 1);
+  census.microbatches = std::max(census.microbatches, op.microbatch + 1);
+  if (op.slice > 0) {
+    std::int32_t& slices = census.slices[op.microbatch];
+    slices = std::max(slices, op.slice + 1);
+  }
+  ++census.steps[{op.stage, actor}];
+  return true;
+}
+
+// The actor with most of each stage's steps, the first of equals; -1 for a stage that has none.
+std::vector<std::int32_t> home_of_stages(const Census& census) {
+  std::vector<std::int32_t> home(static_cast<std::size_t>(census.stages), -1);
+  std::vector<std::int64_t> most(home.size(), 0);
+  for (const auto& [place, steps] : census.steps) {
+    const auto stage = static_cast<std::size_t>(place.first);
+    if (steps > most[stage]) {
+      most[stage] = steps;
+      home[stage] = place.second;
+    }
+  }
+  return home;
+}
+
+// Fails when more slices are named than a file of any sense has.
+std::vector<Microbatch> microbatches_of(const Census& census, const std::string& where,
+                                        std::vector<Problem>& problems) {
+  std::int64_t slices = 0;
+  for (const auto& [microbatch, count] : census.slices) slices += count;
+  if (slices > kMostItems) {
+    problems.push_back({where, fmt::format("{} slices; at most {} are read", slices, kMostItems),
+                        "slices of a microbatch are numbered 0, 1, 2, ..."});
+    return {};
+  }
+  std::vector<Microbatch> microbatches(static_cast<std::size_t>(census.microbatches));
+  for (const auto& [microbatch, count] : census.slices) {
+    microbatches[static_cast<std::size_t>(microbatch)].slice_tokens.assign(
+        static_cast<std::size_t>(count), 1);
+  }
+  return microbatches;
+}
+
+Pipeline pipeline_of(const Census& census, std::size_t actors, const std::string& where,
+                     std::vector<Problem>& problems) {
+  Pipeline pipeline;
+  pipeline.actors = static_cast<std::int32_t>(actors);
+  const std::vector<std::int32_t> home = home_of_stages(census);
+  for (std::int32_t stage = 0; stage < census.stages; ++stage) {
+    pipeline.stages.push_back({.actor = home[static_cast<std::size_t>(stage)], .part = stage});
+  }
+  const auto homeless = std::count(home.begin(), home.end(), -1);
+  if (homeless > 0) {
+    const auto first = std::find(home.begin(), home.end(), -1) - home.begin();
+    problems.push_back(
+        {where,
+         homeless == 1 ? fmt::format("no actor runs stage {}", first)
+                       : fmt::format("no actor runs stage {} and {} others", first, homeless - 1),
+         fmt::format("the highest stage is {}: every stage below it has to sit somewhere",
+                     census.stages - 1)});
+  }
+  Route route(pipeline.stages.size());
+  std::iota(route.begin(), route.end(), 0);
+  pipeline.routes = {route};
+  pipeline.microbatches = microbatches_of(census, where, problems);
+  return pipeline;
+}
+
+}  // namespace
+
+Schedule schedule_from_order(const std::vector<std::vector<PlacedStep>>& order,
+                             const std::string& where, std::vector<Problem>& problems) {
+  Schedule schedule;
+  Census census;
+  for (std::size_t actor = 0; actor < order.size(); ++actor) {
+    std::vector<Step>& steps = schedule.order.emplace_back();
+    for (const PlacedStep& placed : order[actor]) {
+      steps.push_back(placed.step);
+      if (!count(placed.step.op, static_cast<std::int32_t>(actor), census)) {
+        problems.push_back({placed.where,
+                            fmt::format("{}: stages, microbatches and slices end at {}",
+                                        to_string(placed.step.op), kMostItems - 1),
+                            {}});
+      }
+    }
+  }
+  if (census.stages == 0 && problems.empty()) problems.push_back({where, "no actor has an op", {}});
+  if (!problems.empty()) return schedule;
+  schedule.pipeline = pipeline_of(census, order.size(), where, problems);
+  return schedule;
+}
+
+namespace {
+
+std::string reason(const Pipeline& pipeline) {
+  for (std::size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
+    if (pipeline.stages[stage].part != static_cast<std::int32_t>(stage)) {
+      return fmt::format("stage {} holds part {}", stage, pipeline.stages[stage].part);
+    }
+  }
+  for (std::size_t i = 0; i < pipeline.microbatches.size(); ++i) {
+    const Microbatch& microbatch = pipeline.microbatches[i];
+    if (microbatch.sequences != 1) {
+      return fmt::format("microbatch {} has {} sequences", i, microbatch.sequences);
+    }
+    if (std::any_of(microbatch.slice_tokens.begin(), microbatch.slice_tokens.end(),
+                    [](std::int32_t tokens) { return tokens != 1; })) {
+      return fmt::format("microbatch {} has slices of given lengths", i);
+    }
+  }
+  return "its ops do not name every stage, microbatch and slice on its own actor";
+}
+
+}  // namespace
+
+void refuse_unless_derivable(const Schedule& schedule, Format format) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(fmt::format("schedule '{}'", shortened(schedule.name)),
+                fmt::format("{} cannot hold it: {}", name(format), what), "write it as json");
+  };
+  const Pipeline& pipeline = schedule.pipeline;
+  if (pipeline.routes.size() != 1) refuse(fmt::format("it has {} routes", pipeline.routes.size()));
+  std::vector<std::vector<PlacedStep>> order;
+  for (const std::vector<Step>& steps : schedule.order) {
+    std::vector<PlacedStep>& placed = order.emplace_back();
+    for (const Step& step : steps) placed.push_back({step, {}});
+  }
+  std::vector<Problem> problems;
+  const Schedule derived = schedule_from_order(order, {}, problems);
+  if (problems.empty() && derived.pipeline.routes != pipeline.routes) {
+    refuse("its route does not pass the stages in order");
+  }
+  if (!problems.empty() || derived.pipeline != pipeline) refuse(reason(pipeline));
+}
+
+}  // namespace penstock
