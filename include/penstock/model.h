@@ -40,11 +40,30 @@ struct Model {
   bool operator==(const Model&) const = default;
 };
 
-// Reads GPT-2- and Llama-family files. Keys that change the maths and are not supported are an
-// error with the key's pointer; keys that do not are ignored. Throws Error with all problems.
+// Reads GPT-2- and Llama-family files ("model_type" gpt2 and llama). Keys that change the maths and
+// are not supported are an error with the key's pointer; keys that do not are ignored. Throws Error
+// with all problems.
 Model read_model(std::string_view json, const std::string& where);
 
-// Number of trained values, tied ones once. gpt2: 124439808; llama-3-8b: 8030261248.
+// One trained tensor, as Hugging Face names and shapes it.
+struct ModelTensor {
+  std::string name;                 // "transformer.h.0.attn.c_attn.weight"
+  std::vector<std::int64_t> shape;  // GPT-2's projections are [in, out] (HF's Conv1D), all other
+                                    // matrices [out, in]; vectors have one entry
+  std::int32_t block = 0;           // as in split.h: 0 = E, 1 + i = layer i, layers + 1 = L
+  bool decayed = false;             // by AdamW: matrices, embeddings included
+  std::int64_t size() const;        // number of values
+  bool operator==(const ModelTensor&) const = default;
+};
+
+// Every trained tensor once, in canonical order: by block, inside a block in the order of the
+// forward pass (norm, attention, norm, MLP). A tied head is not listed: it is the embedding of
+// block 0. Sums over tensors (norms, hashes that are not sorted by name) follow this order.
+// HF's names: modeling_gpt2.py and modeling_llama.py of transformers.
+std::vector<ModelTensor> model_tensors(const Model& model);
+
+// Number of trained values, tied ones once: the sum over model_tensors. gpt2: 124439808;
+// llama-3-8b: 8030261248.
 std::int64_t parameters(const Model& model);
 
 }  // namespace penstock
