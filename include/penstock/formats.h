@@ -11,8 +11,11 @@
 
 namespace penstock {
 
-enum class Format : std::uint8_t { Json, Text, TorchCompute, TorchComms };
-std::string_view name(Format format);  // "json", "text", "torch-compute", "torch-comms"
+// TorchOld is read, never written: torch's tables until 2024, where B is the input gradient only
+// and BW the full backward.
+enum class Format : std::uint8_t { Json, Text, TorchCompute, TorchComms, TorchOld };
+// "json", "text", "torch-compute", "torch-comms", "torch-old"
+std::string_view name(Format format);
 std::optional<Format> parse_format(std::string_view text);
 
 // By content, not by file name: '{' opens JSON, "0:" text, a torch cell CSV (comms when any cell
@@ -24,18 +27,37 @@ Format detect_format(std::string_view content, const std::string& where);
 Schedule read_schedule(std::string_view content, const std::string& where,
                        std::optional<Format> format = std::nullopt);
 
-// Throws Error when the format cannot hold the schedule (slices or two routes in a torch table).
+// Throws Error with the reason when the format cannot hold the schedule: slices or two routes in a
+// torch table; for text and torch whatever cannot be derived from the order alone (parts, sizes).
 std::string write_schedule(const Schedule& schedule, Format format);
 
-// A torch pipelining table with its blank cells, so that torch-to-torch conversion is the identity.
-// torch's own lowering consumes blanks as steps; a Schedule drops them.
+// `content` in another format. Between torch's two formats this works on the table, so that blank
+// cells stay; from a format to itself it is the identity. `from` as in read_schedule.
+std::string convert_schedule(std::string_view content, const std::string& where,
+                             std::optional<Format> from, Format to);
+
+// A torch pipelining table with its blank cells, so that torch-to-torch conversion is the identity:
+// torch's own lowering consumes blanks as steps; a Schedule drops them. Always in torch's current
+// grammar (F, I input gradient, W weight gradient, B = I + W), whatever the file was written in.
 struct TorchTable {
   std::vector<std::vector<std::string>> rows;  // cells, "" = blank
   bool operator==(const TorchTable&) const = default;
 };
-TorchTable read_torch(std::string_view csv, const std::string& where);
+
+// Detect: BW means Old, I means Current; B beside W and neither is ambiguous: an Error that names
+// the formats to choose from.
+enum class TorchGrammar : std::uint8_t { Detect, Current, Old };
+
+// Rows may differ in length; spaces around cells, \r and blank lines at the end are dropped. Throws
+// Error with line and column of every cell that torch would not take.
+TorchTable read_torch(std::string_view csv, const std::string& where,
+                      TorchGrammar grammar = TorchGrammar::Detect);
 std::string write_torch(const TorchTable& table);
-// compute -> comms by torch's rule (_add_send_recv), blanks consumed as steps.
+
+// compute -> comms by torch's rule (_add_send_recv), blanks consumed as steps: each send is
+// followed at once by its receive on the other actor, so that the rows are cut from one global
+// order. UNSHARD, RESHARD and REDUCE_GRAD cells keep their places. Throws Error when the table has
+// sends or receives already or its order cannot make progress.
 TorchTable add_send_recv(const TorchTable& compute);
 
 // text: one line per actor, torch's spelling; "(0F1;7B3)" is a pair. Stage s sits on the actor

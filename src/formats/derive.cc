@@ -133,6 +133,20 @@ std::string reason(const Pipeline& pipeline) {
   return "its ops do not name every stage, microbatch and slice on its own actor";
 }
 
+// What text can hold and a torch table cannot.
+std::string torch_reason(const Schedule& schedule) {
+  const std::vector<Microbatch>& microbatches = schedule.pipeline.microbatches;
+  for (std::size_t i = 0; i < microbatches.size(); ++i) {
+    if (microbatches[i].slices() > 1) {
+      return fmt::format("microbatch {} has {} slices", i, microbatches[i].slices());
+    }
+  }
+  for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
+    if (schedule.order[actor].empty()) return fmt::format("actor {} has no op", actor);
+  }
+  return {};
+}
+
 }  // namespace
 
 void refuse_unless_derivable(const Schedule& schedule, Format format) {
@@ -141,6 +155,10 @@ void refuse_unless_derivable(const Schedule& schedule, Format format) {
                 fmt::format("{} cannot hold it: {}", name(format), what), "write it as json");
   };
   const Pipeline& pipeline = schedule.pipeline;
+  if (const std::string lack = format == Format::Text ? "" : torch_reason(schedule);
+      !lack.empty()) {
+    refuse(lack);
+  }
   if (pipeline.routes.size() != 1) refuse(fmt::format("it has {} routes", pipeline.routes.size()));
   std::vector<std::vector<PlacedStep>> order;
   for (const std::vector<Step>& steps : schedule.order) {

@@ -20,6 +20,11 @@ std::string write_schedule_json(const Schedule& schedule);
 Schedule read_schedule_text(std::string_view content, const std::string& where);
 std::string write_schedule_text(const Schedule& schedule);
 
+// `where` names the file.
+Schedule schedule_of(const TorchTable& table, const std::string& where);
+// Without blanks. Throws Error when a torch table cannot hold the schedule.
+TorchTable torch_table_of(const Schedule& schedule, Format format);
+
 // One entry of an order, "3F5" or "(0F1;7B3)": one step or two; empty when `text` is neither.
 std::vector<Step> parse_entry(std::string_view text);
 inline constexpr std::string_view kEntryHint =

@@ -1,0 +1,157 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "formats/readers.h"
+#include "formats/torch_cell.h"
+
+namespace penstock {
+namespace {
+
+std::string write_torch_compute(const Schedule& schedule) {
+  return write_torch(torch_table_of(schedule, Format::TorchCompute));
+}
+
+std::string write_torch_comms(const Schedule& schedule) {
+  return write_torch(add_send_recv(torch_table_of(schedule, Format::TorchComms)));
+}
+
+std::string refuse_old_torch(const Schedule& schedule) {
+  throw Error(fmt::format("schedule '{}'", shortened(schedule.name)),
+              "torch-old is read, not written", "write torch-compute or torch-comms");
+}
+
+struct FormatRow {
+  Format format;
+  std::string_view name;
+  // nullptr for torch's formats, which go through a TorchTable.
+  Schedule (*read)(std::string_view content, const std::string& where);
+  std::string (*write)(const Schedule& schedule);
+};
+
+constexpr FormatRow kFormats[] = {
+    {Format::Json, "json", &read_schedule_json, &write_schedule_json},
+    {Format::Text, "text", &read_schedule_text, &write_schedule_text},
+    {Format::TorchCompute, "torch-compute", nullptr, &write_torch_compute},
+    {Format::TorchComms, "torch-comms", nullptr, &write_torch_comms},
+    {Format::TorchOld, "torch-old", nullptr, &refuse_old_torch},
+};
+
+const FormatRow& row_of(Format format) {
+  return *std::find_if(std::begin(kFormats), std::end(kFormats),
+                       [&](const FormatRow& row) { return row.format == format; });
+}
+
+std::string_view without_byte_order_mark(std::string_view content) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (content.starts_with(kMark)) content.remove_prefix(kMark.size());
+  return content;
+}
+
+// The first line that is neither blank nor a comment, from its first character on.
+std::string_view first_line(std::string_view content) {
+  constexpr std::string_view kSpace = " \t\r\n\v\f";
+  std::size_t begin = content.find_first_not_of(kSpace);
+  while (begin != std::string_view::npos && content[begin] == '#') {
+    const std::size_t end = content.find('\n', begin);
+    begin = end == std::string_view::npos ? end : content.find_first_not_of(kSpace, end);
+  }
+  if (begin == std::string_view::npos) return {};
+  return content.substr(begin, content.find('\n', begin) - begin);
+}
+
+// "0: 0F0 ..", digits and a colon.
+bool looks_like_text(std::string_view line) {
+  const std::size_t end = line.find_first_not_of("0123456789");
+  return end != 0 && end != std::string_view::npos && line[end] == ':';
+}
+
+bool is_torch(Format format) {
+  return format != Format::Json && format != Format::Text;
+}
+
+// Which torch table `content` is, by its first communication or else its first compute cell.
+std::optional<Format> torch_format(std::string_view content) {
+  std::optional<Format> format;
+  while (!content.empty()) {
+    const std::size_t end = std::min(content.find_first_of(", \t\r\n"), content.size());
+    const auto actions = parse_cell(content.substr(0, end));
+    content.remove_prefix(std::min(end + 1, content.size()));
+    if (!actions || actions->empty()) continue;
+    if (!compute_kind(actions->front().word) && actions->front().word != "BW") {
+      return Format::TorchComms;
+    }
+    format = Format::TorchCompute;
+  }
+  return format;
+}
+
+// The table without what is no compute and without the blanks.
+TorchTable without_communication(const TorchTable& table) {
+  TorchTable result;
+  for (const std::vector<std::string>& row : table.rows) {
+    std::vector<std::string>& kept = result.rows.emplace_back();
+    for (const std::string& cell : row) {
+      const auto actions = parse_cell(cell);
+      if (!actions->empty() && compute_kind(actions->front().word)) kept.push_back(cell);
+    }
+  }
+  return result;
+}
+
+TorchGrammar grammar_of(std::optional<Format> format) {
+  if (!format) return TorchGrammar::Detect;
+  return *format == Format::TorchOld ? TorchGrammar::Old : TorchGrammar::Current;
+}
+
+}  // namespace
+
+std::string_view name(Format format) {
+  return row_of(format).name;
+}
+
+std::optional<Format> parse_format(std::string_view text) {
+  for (const FormatRow& row : kFormats) {
+    if (row.name == text) return row.format;
+  }
+  return std::nullopt;
+}
+
+Format detect_format(std::string_view content, const std::string& where) {
+  content = without_byte_order_mark(content);
+  const std::string_view line = first_line(content);
+  if (line.starts_with('{')) return Format::Json;
+  if (looks_like_text(line)) return Format::Text;
+  if (const auto format = torch_format(content)) return *format;
+  throw Error(where, "not a schedule in any format that Penstock reads",
+              "JSON begins with {, text with \"0: 0F0 ..\", a torch table with cells like 0F0,0F1");
+}
+
+Schedule read_schedule(std::string_view content, const std::string& where,
+                       std::optional<Format> format) {
+  content = without_byte_order_mark(content);
+  const Format detected = format ? *format : detect_format(content, where);
+  if (is_torch(detected)) {
+    return schedule_of(read_torch(content, where, grammar_of(format)), where);
+  }
+  return row_of(detected).read(content, where);
+}
+
+std::string write_schedule(const Schedule& schedule, Format format) {
+  return row_of(format).write(schedule);
+}
+
+std::string convert_schedule(std::string_view content, const std::string& where,
+                             std::optional<Format> from, Format to) {
+  content = without_byte_order_mark(content);
+  const Format detected = from ? *from : detect_format(content, where);
+  if (!is_torch(detected) || !is_torch(to) || to == Format::TorchOld) {
+    return write_schedule(read_schedule(content, where, from), to);
+  }
+  const TorchTable table = read_torch(content, where, grammar_of(from));
+  const bool has_communication = torch_format(content) == Format::TorchComms;
+  if (has_communication == (to == Format::TorchComms)) return write_torch(table);
+  return write_torch(has_communication ? without_communication(table) : add_send_recv(table));
+}
+
+}  // namespace penstock

@@ -1,0 +1,150 @@
+// torch's _add_send_recv (torch/distributed/pipelining/schedules.py), cell for cell: actors in turn
+// take their next cell when its input is there; a producer puts its send behind itself and at once
+// the receive on the peer.
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "formats/readers.h"
+#include "formats/torch_cell.h"
+
+namespace penstock {
+namespace {
+
+// What an actor has, as (stage, microbatch, is it a gradient).
+using Key = std::uint64_t;
+
+Key key(std::int32_t stage, std::int32_t microbatch, bool gradient) {
+  return (static_cast<Key>(stage) << 33) | (static_cast<Key>(microbatch) << 1) |
+         static_cast<Key>(gradient);
+}
+
+class Rows {
+ public:
+  Rows(const TorchTable& compute, std::vector<std::int32_t> home)
+      : input_(compute),
+        home_(std::move(home)),
+        next_(compute.rows.size(), 0),
+        done_(compute.rows.size()),
+        received_(compute.rows.size()) {
+    output_.rows.resize(compute.rows.size());
+  }
+
+  // Gives every actor one turn; false when none could use it.
+  bool take_turns() {
+    bool progress = false;
+    for (std::size_t actor = 0; actor < next_.size(); ++actor) {
+      if (next_[actor] == input_.rows[actor].size() || !missing_input(actor).empty()) continue;
+      take(actor);
+      progress = true;
+    }
+    return progress;
+  }
+
+  bool finished() const {
+    for (std::size_t actor = 0; actor < next_.size(); ++actor) {
+      if (next_[actor] < input_.rows[actor].size()) return false;
+    }
+    return true;
+  }
+
+  std::vector<Problem> waiting() const {
+    std::vector<Problem> problems;
+    for (std::size_t actor = 0; actor < next_.size(); ++actor) {
+      if (next_[actor] == input_.rows[actor].size()) continue;
+      problems.push_back(
+          {fmt::format("actor {}, position {}", actor, next_[actor]),
+           fmt::format("{} waits for {}", input_.rows[actor][next_[actor]], missing_input(actor)),
+           {}});
+    }
+    return problems;
+  }
+
+  TorchTable output() && { return std::move(output_); }
+
+ private:
+  std::vector<TorchAction> next_actions(std::size_t actor) const {
+    return *parse_cell(input_.rows[actor][next_[actor]]);
+  }
+
+  // The producer of an input that `actor`'s next cell lacks, "" when it lacks none.
+  std::string missing_input(std::size_t actor) const {
+    for (const TorchAction& action : next_actions(actor)) {
+      const auto kind = compute_kind(action.word);
+      if (!kind || *kind == OpKind::BackwardWeight) continue;
+      const bool gradient = gives_input_gradient(*kind);
+      const std::int32_t producer = action.stage + (gradient ? 1 : -1);
+      if (producer < 0 || producer == static_cast<std::int32_t>(home_.size())) continue;
+      if (received_[actor].contains(key(action.stage, action.microbatch, gradient)) ||
+          done_[actor].contains(key(producer, action.microbatch, gradient))) {
+        continue;
+      }
+      return fmt::format("{}{}{}", producer, gradient ? "B" : "F", action.microbatch);
+    }
+    return {};
+  }
+
+  void take(std::size_t actor) {
+    const std::vector<TorchAction> actions = next_actions(actor);
+    const std::string& cell = input_.rows[actor][next_[actor]++];
+    if (!actions.empty()) output_.rows[actor].push_back(cell);
+    for (const TorchAction& action : actions) {
+      const auto kind = compute_kind(action.word);
+      if (!kind || *kind == OpKind::BackwardWeight) continue;
+      const bool gradient = gives_input_gradient(*kind);
+      done_[actor].insert(key(action.stage, action.microbatch, gradient));
+      send(actor, action, gradient);
+    }
+  }
+
+  void send(std::size_t actor, const TorchAction& action, bool gradient) {
+    const std::int32_t consumer = action.stage + (gradient ? -1 : 1);
+    if (consumer < 0 || consumer == static_cast<std::int32_t>(home_.size())) return;
+    const auto peer = static_cast<std::size_t>(home_[static_cast<std::size_t>(consumer)]);
+    if (peer == static_cast<std::size_t>(home_[static_cast<std::size_t>(action.stage)])) return;
+    const char letter = gradient ? 'B' : 'F';
+    output_.rows[actor].push_back(
+        fmt::format("{}SEND_{}{}", action.stage, letter, action.microbatch));
+    output_.rows[peer].push_back(fmt::format("{}RECV_{}{}", consumer, letter, action.microbatch));
+    received_[peer].insert(key(consumer, action.microbatch, gradient));
+  }
+
+  const TorchTable& input_;
+  std::vector<std::int32_t> home_;  // actor of each stage
+  std::vector<std::size_t> next_;   // position of each actor in its row
+  std::vector<std::unordered_set<Key>> done_;
+  std::vector<std::unordered_set<Key>> received_;
+  TorchTable output_;
+};
+
+void refuse_communication(const TorchTable& table) {
+  for (std::size_t actor = 0; actor < table.rows.size(); ++actor) {
+    for (std::size_t position = 0; position < table.rows[actor].size(); ++position) {
+      const std::string& cell = table.rows[actor][position];
+      if (cell.find("SEND_") == std::string::npos && cell.find("RECV_") == std::string::npos) {
+        continue;
+      }
+      throw Error(fmt::format("actor {}, position {}", actor, position),
+                  fmt::format("the table has {} and its like already", cell),
+                  "sends and receives are added to a table of computes");
+    }
+  }
+}
+
+}  // namespace
+
+TorchTable add_send_recv(const TorchTable& compute) {
+  refuse_communication(compute);
+  std::vector<std::int32_t> home;
+  for (const Stage& stage : schedule_of(compute, "table").pipeline.stages) {
+    home.push_back(stage.actor);
+  }
+  Rows rows(compute, std::move(home));
+  while (!rows.finished()) {
+    if (!rows.take_turns()) throw Error(rows.waiting());
+  }
+  return std::move(rows).output();
+}
+
+}  // namespace penstock
