@@ -1,0 +1,219 @@
+#include "penstock/split.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace penstock {
+namespace {
+
+constexpr std::int32_t kMostStages = 10'000;
+constexpr std::size_t kMostSymbols = 1'000'000;  // bounds what nested repeats unroll to
+constexpr int kDeepest = 100;
+constexpr std::string_view kLayoutHint =
+    "E embedding, t transformer layer, L loss, | next stage, x*3 or (tt|)*3 repeats";
+
+// 'E', 't', 'L' or '|' and where in the text it comes from.
+struct Symbol {
+  char letter;
+  std::size_t column;
+};
+
+// Unrolls the repeats of a layout string. Reports and goes on, to find every fault.
+class LayoutParser {
+ public:
+  explicit LayoutParser(std::string_view text) : text_(text) {}
+
+  std::vector<Symbol> parse() {
+    std::vector<Symbol> symbols = sequence(0);
+    while (at_ < text_.size()) {
+      fault(at_++, "unmatched ')'");
+      sequence(0);
+    }
+    return symbols;
+  }
+
+  void fault(std::size_t at, std::string what, std::string_view hint = {}) {
+    problems_.push_back(
+        {fmt::format("layout, column {}", at + 1), std::move(what), std::string(hint)});
+  }
+
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  // Up to the end of the text or to a ')', which is left.
+  std::vector<Symbol> sequence(int depth) {
+    std::vector<Symbol> symbols;
+    while (at_ < text_.size() && text_[at_] != ')') {
+      const std::size_t start = at_;
+      const std::vector<Symbol> element = element_at(depth);
+      const std::size_t times = repeats();
+      if (element.empty()) continue;
+      if (times * element.size() > kMostSymbols - symbols.size()) {
+        fault(start, fmt::format("repeats to more than {} layers and stages", kMostSymbols));
+        continue;
+      }
+      for (std::size_t i = 0; i < times; ++i) {
+        symbols.insert(symbols.end(), element.begin(), element.end());
+      }
+    }
+    return symbols;
+  }
+
+  std::vector<Symbol> element_at(int depth) {
+    const std::size_t start = at_++;
+    const char letter = text_[start];
+    if (letter == '(') return group(start, depth);
+    if (letter == 'E' || letter == 't' || letter == 'L' || letter == '|') {
+      return {{letter, start}};
+    }
+    if (letter == 'm') {
+      fault(start, "'m' (multi-token prediction) is not supported", kLayoutHint);
+    } else if (letter != ',' && letter != ' ') {
+      const bool shown = letter > ' ' && letter < '\x7f';
+      fault(start, fmt::format("unknown letter '{}'", shown ? letter : '?'), kLayoutHint);
+    }
+    return {};
+  }
+
+  std::vector<Symbol> group(std::size_t start, int depth) {
+    if (depth == kDeepest) {
+      fault(start, fmt::format("nested deeper than {} levels", kDeepest));
+      at_ = text_.size();
+      return {};
+    }
+    std::vector<Symbol> symbols = sequence(depth + 1);
+    if (at_ == text_.size()) {
+      fault(start, "'(' without ')'");
+    } else {
+      ++at_;
+    }
+    return symbols;
+  }
+
+  // The number behind a '*', at most kMostSymbols + 1; 1 when there is none.
+  std::size_t repeats() {
+    if (at_ == text_.size() || text_[at_] != '*') return 1;
+    const std::size_t star = at_++;
+    std::size_t times = 0;
+    const std::size_t digits = at_;
+    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+      times = std::min(times * 10 + static_cast<std::size_t>(text_[at_] - '0'), kMostSymbols + 1);
+    }
+    if (at_ == digits || times == 0) {
+      fault(star, "'*' needs a number of times, 1 or more");
+      return 1;
+    }
+    return times;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::vector<Problem> problems_;
+};
+
+// E opens the first stage, L closes the last, each once.
+void check_ends(const std::vector<Symbol>& symbols, LayoutParser& parser) {
+  const auto check = [&](char letter, std::size_t place, const char* name) {
+    if (symbols.empty() || symbols[place].letter != letter) {
+      parser.fault(symbols.empty() ? 0 : symbols[place].column,
+                   fmt::format("the {} has to be {}", name, letter), kLayoutHint);
+    }
+    for (std::size_t i = 0; i < symbols.size(); ++i) {
+      if (i == place || symbols[i].letter != letter) continue;
+      parser.fault(symbols[i].column, fmt::format("{} may only be the {}", letter, name));
+      break;
+    }
+  };
+  check('E', 0, "first block");
+  check('L', symbols.empty() ? 0 : symbols.size() - 1, "last block");
+}
+
+}  // namespace
+
+Split even_split(const Model& model, std::int32_t parts) {
+  if (parts < 1) throw Error("split", fmt::format("{} parts", parts), "at least 1");
+  if (parts > model.layers) {
+    throw Error("split", fmt::format("{} parts for {} layers", parts, model.layers),
+                "fewer stages, or a layout with empty ones: \"Et||tL\"");
+  }
+  Split split;
+  split.first.push_back(0);
+  std::int32_t block = 1;
+  for (std::int32_t part = 0; part + 1 < parts; ++part) {
+    block += model.layers / parts + (part < model.layers % parts ? 1 : 0);
+    split.first.push_back(block);
+  }
+  split.first.push_back(model.layers + 2);
+  return split;
+}
+
+Split parse_layout(std::string_view text, const Model& model) {
+  LayoutParser parser(text);
+  const std::vector<Symbol> symbols = parser.parse();
+  if (!parser.problems().empty()) throw Error(parser.problems());
+  Split split;
+  split.first.push_back(0);
+  std::int32_t blocks = 0;
+  std::int32_t layers = 0;
+  for (const Symbol& symbol : symbols) {
+    if (symbol.letter == '|') {
+      split.first.push_back(blocks);
+    } else {
+      ++blocks;
+      if (symbol.letter == 't') ++layers;
+    }
+  }
+  split.first.push_back(blocks);
+  check_ends(symbols, parser);
+  if (layers != model.layers) {
+    parser.fault(0, fmt::format("{} transformer layers; the model has {}", layers, model.layers));
+  }
+  if (split.parts() > kMostStages) {
+    parser.fault(0, fmt::format("{} stages; at most {} are allowed", split.parts(), kMostStages));
+  }
+  if (!parser.problems().empty()) throw Error(parser.problems());
+  return split;
+}
+
+namespace {
+
+// The stage and the '|' behind it, if any.
+std::string stage_text(const Split& split, std::int32_t part) {
+  const bool is_last = part + 1 == split.parts();
+  const std::int32_t begin = split.first[static_cast<std::size_t>(part)];
+  const std::int32_t end = split.first[static_cast<std::size_t>(part) + 1];
+  const bool has_embedding = begin == 0 && end > 0;
+  const bool has_loss = end == split.first.back() && end > begin;
+  const std::int32_t layers = end - begin - (has_embedding ? 1 : 0) - (has_loss ? 1 : 0);
+  std::string text = has_embedding ? "E" : "";
+  text +=
+      layers < 3 ? std::string(static_cast<std::size_t>(layers), 't') : fmt::format("t*{}", layers);
+  if (has_loss) text += 'L';
+  return is_last ? text : text + '|';
+}
+
+}  // namespace
+
+std::string write_layout(const Split& split) {
+  assert(split.parts() >= 1 && "a split has a part");
+  std::string text;
+  for (std::int32_t part = 0; part < split.parts();) {
+    const std::string stage = stage_text(split, part);
+    std::int32_t times = 1;
+    while (part + times < split.parts() && stage_text(split, part + times) == stage) ++times;
+    const std::string group = stage.size() == 1 ? fmt::format("{}*{}", stage, times)
+                                                : fmt::format("({})*{}", stage, times);
+    if (group.size() < stage.size() * static_cast<std::size_t>(times)) {
+      text += group;
+    } else {
+      for (std::int32_t i = 0; i < times; ++i) text += stage;
+    }
+    part += times;
+  }
+  return text;
+}
+
+}  // namespace penstock
