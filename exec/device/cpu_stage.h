@@ -1,0 +1,87 @@
+// File: cpu_stage.h. One stage on the CPU: its part of the model, parameters and buffers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/device.h"
+#include "device/slots.h"
+#include "model/aligned.h"
+#include "model/part.h"
+#include "optimizer/adamw.h"
+
+namespace penstock {
+
+// Sizes that all stages share.
+struct StageSizes {
+  int tokens = 0;            // per sequence
+  std::vector<int> rows;     // [microbatch]: sequences * tokens
+  float gradient_scale = 1;  // 1 / tokens of the whole batch
+  int max_rows() const;
+};
+
+// The tokens of one microbatch; they stay the caller's.
+struct TokenRows {
+  std::span<const std::int32_t> ids;
+  std::span<const std::int32_t> targets;
+};
+
+class CpuStage {
+ public:
+  // `order`: this stage's ops as they run. Allocates everything that a step needs.
+  CpuStage(const Model& model, BlockRange blocks, const StageSizes& sizes,
+           std::span<const Op> order, std::uint64_t seed);
+  CpuStage(const CpuStage&) = delete;
+
+  void begin_step();
+  void run(const Op& op, TokenRows tokens, std::span<const float> input, std::span<float> output);
+  double loss_sum(std::int32_t microbatch) const;
+
+  bool is_last() const { return part_.is_last(); }
+  std::int64_t activation_bytes() const;
+  std::int64_t weight_bytes() const;
+  std::span<float> shared_gradient();
+  std::vector<TensorNorm> squared_norms() const;
+  void update(const Optimizer& optimizer, const AdamwStep& step);
+  std::vector<TensorDigest> digests() const;
+  void save();
+  void restore();
+
+ private:
+  // Buffers for one microbatch in flight.
+  struct Activations {
+    AlignedVector<float> buffer;
+    PartKept<float> layout;
+  };
+  struct OutputGradients {
+    AlignedVector<float> buffer;
+    PartGradients<float> layout;
+  };
+  struct Saved {
+    AlignedVector<float> values, first_moments, second_moments;
+  };
+
+  void forward(const Op& op, TokenRows tokens, std::span<const float> input,
+               std::span<float> output);
+  void backward_input(const Op& op, std::span<const float> input, std::span<float> output);
+  void backward_weight(const Op& op);
+  Activations& activations(const Op& op);
+  OutputGradients& output_gradients(const Op& op);
+
+  StageSizes sizes_;
+  int hidden_;
+  Slots slots_;
+  Parameters<float> parameters_;
+  Part<float> part_;
+  AlignedVector<float> first_moments_;
+  AlignedVector<float> second_moments_;
+  std::vector<Activations> activations_;
+  std::vector<OutputGradients> gradients_;
+  std::vector<PartInput<float>> inputs_;  // [microbatch], from F to its backward
+  std::vector<double> losses_;            // [microbatch]
+  std::int32_t weight_gradients_left_ = 0;
+  Saved saved_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,52 @@
+#include "device/slots.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+namespace {
+
+// Buffers numbered from 0; the lowest free one is taken.
+class Pool {
+ public:
+  std::int32_t take() {
+    const auto free = std::ranges::find(used_, false);
+    const auto number = static_cast<std::int32_t>(free - used_.begin());
+    if (free == used_.end()) {
+      used_.push_back(true);
+    } else {
+      *free = true;
+    }
+    return number;
+  }
+  void give_back(std::int32_t number) { used_[static_cast<std::size_t>(number)] = false; }
+  std::int32_t count() const { return static_cast<std::int32_t>(used_.size()); }
+
+ private:
+  std::vector<bool> used_;
+};
+
+}  // namespace
+
+Slots share_out(std::span<const Op> order, std::int32_t microbatches) {
+  Slots slots;
+  slots.kept.assign(static_cast<std::size_t>(microbatches), -1);
+  slots.gradient.assign(static_cast<std::size_t>(microbatches), -1);
+  Pool kept;
+  Pool gradients;
+  for (const Op& op : order) {
+    const auto microbatch = static_cast<std::size_t>(op.microbatch);
+    if (op.kind == OpKind::Forward) slots.kept[microbatch] = kept.take();
+    if (gives_input_gradient(op.kind)) slots.gradient[microbatch] = gradients.take();
+    if (gives_weight_gradient(op.kind)) {
+      kept.give_back(slots.kept[microbatch]);
+      gradients.give_back(slots.gradient[microbatch]);
+      ++slots.weight_gradients;
+    }
+  }
+  slots.kept_count = kept.count();
+  slots.gradient_count = gradients.count();
+  return slots;
+}
+
+}  // namespace penstock

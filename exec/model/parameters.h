@@ -1,0 +1,76 @@
+// File: parameters.h. The trained values of one part of the model and their gradients.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/aligned.h"
+#include "model/parameter.h"
+#include "penstock/model.h"
+
+namespace penstock {
+
+// A run of the model's blocks (split.h): [first, end).
+struct BlockRange {
+  std::int32_t first = 0;
+  std::int32_t end = 0;
+};
+
+// One tensor of the part. `tensor` is its index in model_tensors(model).
+struct PartTensor {
+  std::int32_t tensor = 0;
+  ModelTensor info;
+  std::size_t offset = 0;  // of its first value in the flat arrays
+  std::size_t size() const { return static_cast<std::size_t>(info.size()); }
+};
+
+// Values and gradients as flat arrays, tensors in canonical order. A part with a tied head but not
+// the embedding holds its own copy of the embedding. A part with both has one copy of the values
+// and two accumulators, summed by fold_tied(): embedding first, then head.
+template <class T>
+class Parameters {
+ public:
+  Parameters(const Model& model, BlockRange blocks);
+
+  // The tensor of `block` whose name ends in ".suffix"; null views when there is none.
+  Parameter<T> find(std::int32_t block, std::string_view suffix);
+  // What the head multiplies with: the tied embedding or lm_head.weight.
+  Parameter<T> head_weight();
+
+  const std::vector<PartTensor>& tensors() const { return tensors_; }
+  std::span<T> values() { return values_; }
+  std::span<const T> values() const { return values_; }
+  std::span<T> gradients() { return gradients_; }
+  std::span<T> values(const PartTensor& tensor) {
+    return values().subspan(tensor.offset, tensor.size());
+  }
+  std::span<const T> values(const PartTensor& tensor) const {
+    return values().subspan(tensor.offset, tensor.size());
+  }
+  std::span<T> gradients(const PartTensor& tensor) {
+    return gradients().subspan(tensor.offset, tensor.size());
+  }
+  std::span<const T> gradients(const PartTensor& tensor) const {
+    return std::span<const T>(gradients_).subspan(tensor.offset, tensor.size());
+  }
+
+  // The embedding, when this part shares it with another (tied, and not both ends are here).
+  const PartTensor* shared() const;
+
+  void clear_gradients();
+  // Adds the head's accumulator of a tied embedding to the embedding's. Once, after the last
+  // backward; nothing to do unless both ends are here.
+  void fold_tied();
+
+ private:
+  std::int32_t head_block_ = 0;
+  bool tied_ = false;
+  std::vector<PartTensor> tensors_;
+  AlignedVector<T> values_;
+  AlignedVector<T> gradients_;
+  AlignedVector<T> head_gradients_;  // of the tied embedding in the head, when both ends are here
+};
+
+}  // namespace penstock

@@ -1,0 +1,237 @@
+#include "model/part.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+
+namespace {
+
+// Per position: cosines, then sines, of position / theta^(2i / head_size) (rotary.h).
+template <class T>
+AlignedVector<T> make_rotary_table(const Model& model, int tokens) {
+  if (model.positions != Positions::Rotary) return {};
+  const int half = model.head_size / 2;
+  AlignedVector<T> table;
+  table.reserve(static_cast<std::size_t>(tokens * model.head_size));
+  for (int position = 0; position < tokens; ++position) {
+    std::vector<double> angles(static_cast<std::size_t>(half));
+    for (int i = 0; i < half; ++i) {
+      angles[static_cast<std::size_t>(i)] =
+          position / std::pow(model.rope_theta, 2.0 * i / model.head_size);
+    }
+    for (const double angle : angles) table.push_back(static_cast<T>(std::cos(angle)));
+    for (const double angle : angles) table.push_back(static_cast<T>(std::sin(angle)));
+  }
+  return table;
+}
+
+template <class T>
+NormLayer<T> make_norm(const Model& model, Parameter<T> weight, Parameter<T> bias) {
+  return {.kind = model.norm,
+          .epsilon = static_cast<T>(model.norm_epsilon),
+          .weight = weight,
+          .bias = bias};
+}
+
+// Finds the linear layers of one block by Hugging Face's names.
+template <class T>
+struct BlockFinder {
+  Parameters<T>& parameters;
+  std::int32_t block;
+  WeightLayout layout;
+
+  Parameter<T> operator()(const std::string& suffix) const {
+    return parameters.find(block, suffix);
+  }
+  Linear<T> linear(const std::string& name, int in, int out) const {
+    return {.in = in,
+            .out = out,
+            .layout = layout,
+            .weight = (*this)(name + ".weight"),
+            .bias = (*this)(name + ".bias")};
+  }
+};
+
+}  // namespace
+
+template <class T>
+Part<T>::Part(const Model& model, BlockRange blocks, int tokens, int max_rows, T gradient_scale,
+              Parameters<T>& parameters)
+    : hidden_(model.hidden),
+      gradient_scale_(gradient_scale),
+      rotary_table_(make_rotary_table<T>(model, tokens)) {
+  const bool gpt2 = model.family == Family::Gpt2;
+  std::size_t scratch = 0;
+  for (std::int32_t block = blocks.first; block < blocks.end; ++block) {
+    if (block == 0) {
+      embedding_ =
+          Embedding<T>{.tokens = tokens,
+                       .token = parameters.find(0, gpt2 ? "wte.weight" : "embed_tokens.weight"),
+                       .position = parameters.find(0, "wpe.weight")};
+    } else if (block <= model.layers) {
+      blocks_.push_back(make_block(model, block, tokens, parameters));
+      scratch = blocks_.back().scratch_values(max_rows);
+    } else {
+      head_ = Head<T>{
+          .norm = make_norm(model, parameters.find(block, gpt2 ? "ln_f.weight" : "norm.weight"),
+                            parameters.find(block, "ln_f.bias")),
+          .linear = {.in = model.hidden,
+                     .out = model.vocabulary,
+                     .layout = WeightLayout::OutIn,
+                     .weight = parameters.head_weight(),
+                     .bias = {}}};
+    }
+  }
+  scratch_.assign(scratch, T(0));
+}
+
+template <class T>
+TransformerBlock<T> Part<T>::make_block(const Model& model, std::int32_t block, int tokens,
+                                        Parameters<T>& parameters) const {
+  const bool gpt2 = model.family == Family::Gpt2;
+  const BlockFinder<T> find{parameters, block, gpt2 ? WeightLayout::InOut : WeightLayout::OutIn};
+  const int hidden = model.hidden;
+  const int queries = model.heads * model.head_size;
+  const int keys = model.kv_heads * model.head_size;
+  TransformerBlock<T> made;
+  made.attention = {.heads = model.heads,
+                    .kv_heads = model.kv_heads,
+                    .head_size = model.head_size,
+                    .tokens = tokens};
+  made.rotary_table = rotary_table_.empty() ? nullptr : rotary_table_.data();
+  made.activation = model.activation;
+  made.gated = model.gated_mlp;
+  if (gpt2) {
+    made.attention_norm = make_norm(model, find("ln_1.weight"), find("ln_1.bias"));
+    made.qkv.members = {find.linear("attn.c_attn", hidden, queries + 2 * keys)};
+    made.attention_out = find.linear("attn.c_proj", queries, hidden);
+    made.mlp_norm = make_norm(model, find("ln_2.weight"), find("ln_2.bias"));
+    made.up.members = {find.linear("mlp.c_fc", hidden, model.ffn)};
+    made.down = find.linear("mlp.c_proj", model.ffn, hidden);
+  } else {
+    made.attention_norm = make_norm<T>(model, find("input_layernorm.weight"), {});
+    made.qkv.members = {find.linear("self_attn.q_proj", hidden, queries),
+                        find.linear("self_attn.k_proj", hidden, keys),
+                        find.linear("self_attn.v_proj", hidden, keys)};
+    made.attention_out = find.linear("self_attn.o_proj", queries, hidden);
+    made.mlp_norm = make_norm<T>(model, find("post_attention_layernorm.weight"), {});
+    if (model.gated_mlp) made.up.members = {find.linear("mlp.gate_proj", hidden, model.ffn)};
+    made.up.members.push_back(find.linear("mlp.up_proj", hidden, model.ffn));
+    made.down = find.linear("mlp.down_proj", model.ffn, hidden);
+  }
+  return made;
+}
+
+template <class T>
+void Part<T>::carve(Carver<T>& carver, int rows, PartKept<T>& layout) const {
+  layout.blocks.clear();
+  layout.outputs.clear();
+  std::size_t outputs = blocks_.size() + (is_first() ? 1 : 0);
+  if (!is_last() && outputs > 0) --outputs;
+  for (const TransformerBlock<T>& block : blocks_) {
+    layout.blocks.push_back(block.carve_kept(carver, rows));
+  }
+  for (std::size_t i = 0; i < outputs; ++i) layout.outputs.push_back(carver.take(rows, hidden_));
+  if (head_) layout.head = head_->carve_kept(carver, rows);
+}
+
+template <class T>
+void Part<T>::carve(Carver<T>& carver, int rows, PartGradients<T>& layout) const {
+  layout.blocks.clear();
+  if (embedding_) layout.embedded = carver.take(rows, hidden_);
+  for (const TransformerBlock<T>& block : blocks_) {
+    layout.blocks.push_back(block.carve_gradients(carver, rows));
+  }
+  if (head_) layout.head = head_->carve_gradients(carver, rows);
+}
+
+template <class T>
+std::size_t Part<T>::kept_values(int rows) const {
+  Carver<T> carver;
+  PartKept<T> layout;
+  carve(carver, rows, layout);
+  return carver.taken();
+}
+
+template <class T>
+std::size_t Part<T>::gradient_values(int rows) const {
+  Carver<T> carver;
+  PartGradients<T> layout;
+  carve(carver, rows, layout);
+  return carver.taken();
+}
+
+template <class T>
+void Part<T>::carve_kept(T* buffer, int rows, PartKept<T>& layout) const {
+  Carver<T> carver(buffer);
+  carve(carver, rows, layout);
+}
+
+template <class T>
+void Part<T>::carve_gradients(T* buffer, int rows, PartGradients<T>& layout) const {
+  Carver<T> carver(buffer);
+  carve(carver, rows, layout);
+}
+
+template <class T>
+Matrix<const T> Part<T>::input_of(std::size_t i, const PartInput<T>& input,
+                                  const PartKept<T>& kept) const {
+  const std::size_t before = is_first() ? i + 1 : i;  // pieces of this part before block i
+  return before == 0 ? input.x : Matrix<const T>(kept.outputs[before - 1]);
+}
+
+template <class T>
+double Part<T>::forward(const PartInput<T>& input, const PartKept<T>& kept, Matrix<T> y) {
+  std::size_t output = 0;
+  const auto next_output = [&] {
+    return output < kept.outputs.size() ? kept.outputs[output++] : y;
+  };
+  if (embedding_) embedding_->forward(input.ids, next_output());
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    blocks_[i].forward(input_of(i, input, kept), kept.blocks[i], next_output());
+  }
+  if (head_) {
+    return head_->forward(input_of(blocks_.size(), input, kept), input.targets, gradient_scale_,
+                          kept.head);
+  }
+  if (!embedding_ && blocks_.empty()) fill_rows(input.x, nullptr, y);
+  return 0;
+}
+
+template <class T>
+void Part<T>::backward_input(const PartInput<T>& input, const PartKept<T>& kept,
+                             const PartGradients<T>& gradients, Matrix<const T> dy, Matrix<T> dx) {
+  // Where the gradient of block i's output goes: i = -1 means E, or else out of the part.
+  const auto gradient_of_output = [&](std::size_t blocks_up_to) {
+    if (blocks_up_to > 0) return gradients.blocks[blocks_up_to - 1].y;
+    return embedding_ ? gradients.embedded : dx;
+  };
+  if (head_) {
+    head_->backward_input(input_of(blocks_.size(), input, kept), kept.head, gradients.head,
+                          gradient_of_output(blocks_.size()));
+  } else {
+    fill_rows(dy, nullptr, gradient_of_output(blocks_.size()));
+  }
+  for (std::size_t i = blocks_.size(); i-- > 0;) {
+    blocks_[i].backward_input(input_of(i, input, kept), kept.blocks[i], gradients.blocks[i],
+                              scratch_.data(), gradient_of_output(i));
+  }
+}
+
+template <class T>
+void Part<T>::backward_weight(const PartInput<T>& input, const PartKept<T>& kept,
+                              const PartGradients<T>& gradients) {
+  if (head_) {
+    head_->backward_weight(input_of(blocks_.size(), input, kept), kept.head, gradients.head);
+  }
+  for (std::size_t i = blocks_.size(); i-- > 0;) {
+    blocks_[i].backward_weight(input_of(i, input, kept), kept.blocks[i], gradients.blocks[i]);
+  }
+  if (embedding_) embedding_->backward_weight(input.ids, gradients.embedded);
+}
+
+template class Part<float>;
+template class Part<double>;
+
+}  // namespace penstock

@@ -1,0 +1,92 @@
+// File: part.h. The maths of one part of the model: a run of blocks, E first, L last.
+//
+// Every microbatch passes in four steps: forward, then backward_input and backward_weight (B is
+// the two in sequence, so that B and I + W give the same bits). What a microbatch needs in between
+// lies in memory that the caller owns: PartKept from forward to backward_weight, PartGradients from
+// backward_input to backward_weight.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/aligned.h"
+#include "model/carver.h"
+#include "model/embedding.h"
+#include "model/head.h"
+#include "model/parameters.h"
+#include "model/transformer_block.h"
+#include "penstock/model.h"
+
+namespace penstock {
+
+template <class T>
+struct PartKept {
+  std::vector<typename TransformerBlock<T>::Kept> blocks;
+  std::vector<Matrix<T>> outputs;  // of E and the blocks; the part's own output is not kept
+  typename Head<T>::Kept head;
+};
+
+template <class T>
+struct PartGradients {
+  Matrix<T> embedded;  // of E's output
+  std::vector<typename TransformerBlock<T>::Gradients> blocks;
+  typename Head<T>::Gradients head;
+};
+
+// One microbatch on its way through a part. Rows are tokens, sequence by sequence.
+template <class T>
+struct PartInput {
+  int rows = 0;
+  std::span<const std::int32_t> ids;      // used by E
+  std::span<const std::int32_t> targets;  // used by L
+  Matrix<const T> x;                      // used by parts without E; must live until the backward
+};
+
+template <class T>
+class Part {
+ public:
+  // `tokens` per sequence; `max_rows` of one microbatch. `gradient_scale`: the loss is a sum over
+  // tokens, its gradients are scaled by this, 1 / (tokens of the whole batch). `parameters` must
+  // outlive the part.
+  Part(const Model& model, BlockRange blocks, int tokens, int max_rows, T gradient_scale,
+       Parameters<T>& parameters);
+
+  bool is_first() const { return embedding_.has_value(); }
+  bool is_last() const { return head_.has_value(); }
+
+  // Values of the buffers that carve_kept and carve_gradients cut up.
+  std::size_t kept_values(int rows) const;
+  std::size_t gradient_values(int rows) const;
+  // Lay a microbatch of `rows` rows out in a buffer; vectors in the layout keep their storage.
+  void carve_kept(T* buffer, int rows, PartKept<T>& layout) const;
+  void carve_gradients(T* buffer, int rows, PartGradients<T>& layout) const;
+
+  // y: the part's output, empty on the last part. Returns the loss summed over the rows (0 unless
+  // last).
+  double forward(const PartInput<T>& input, const PartKept<T>& kept, Matrix<T> y);
+  // dy: empty on the last part; dx: empty on the first.
+  void backward_input(const PartInput<T>& input, const PartKept<T>& kept,
+                      const PartGradients<T>& gradients, Matrix<const T> dy, Matrix<T> dx);
+  void backward_weight(const PartInput<T>& input, const PartKept<T>& kept,
+                       const PartGradients<T>& gradients);
+
+ private:
+  TransformerBlock<T> make_block(const Model& model, std::int32_t block, int tokens,
+                                 Parameters<T>& parameters) const;
+  void carve(Carver<T>& carver, int rows, PartKept<T>& layout) const;
+  void carve(Carver<T>& carver, int rows, PartGradients<T>& layout) const;
+  // The input of block i; of the head for i == blocks_.size().
+  Matrix<const T> input_of(std::size_t i, const PartInput<T>& input, const PartKept<T>& kept) const;
+
+  int hidden_;
+  T gradient_scale_;
+  AlignedVector<T> rotary_table_;
+  std::optional<Embedding<T>> embedding_;
+  std::vector<TransformerBlock<T>> blocks_;
+  std::optional<Head<T>> head_;
+  AlignedVector<T> scratch_;
+};
+
+}  // namespace penstock
