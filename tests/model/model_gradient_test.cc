@@ -1,0 +1,46 @@
+// Gradients of whole models, every tensor, in double.
+#include <gtest/gtest.h>
+
+#include "tiny_models.h"
+#include "whole_model.h"
+
+namespace penstock::testing {
+namespace {
+
+class ModelGradient : public ::testing::TestWithParam<NamedModel> {};
+
+TEST_P(ModelGradient, IsTheSlopeOfTheLoss) {
+  WholeModel<double> whole(GetParam().model, 2, 5);
+  whole.loss();
+  whole.backward();
+  for (const PartTensor& tensor : whole.parameters().tensors()) {
+    expect_gradient(
+        tensor.info.name, whole.parameters().values(tensor), whole.parameters().gradients(tensor),
+        [&] { return whole.loss(); }, 7);
+  }
+}
+
+TEST_P(ModelGradient, InFloatIsNearTheOneInDouble) {
+  WholeModel<double> exact(GetParam().model, 2, 5);
+  WholeModel<float> rounded(GetParam().model, 2, 5);
+  EXPECT_NEAR(exact.loss(), rounded.loss(), 2e-6 * exact.loss());
+  exact.backward();
+  rounded.backward();
+  for (const PartTensor& tensor : exact.parameters().tensors()) {
+    const auto wanted = exact.parameters().gradients(tensor);
+    const auto got = rounded.parameters().gradients(tensor);
+    double largest = 0;
+    for (const double each : wanted) largest = std::max(largest, std::abs(each));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      // Key biases have no true gradient: shifting all keys alike changes no softmax.
+      ASSERT_NEAR(wanted[i], static_cast<double>(got[i]), 2e-5 * largest + 1e-7)
+          << tensor.info.name << ", element " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ModelGradient, ::testing::ValuesIn(all_tiny_models()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace penstock::testing
