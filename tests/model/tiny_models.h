@@ -44,7 +44,9 @@ struct NamedModel {
   Model model;
 };
 
-inline void PrintTo(const NamedModel& model, std::ostream* out) { *out << model.name; }
+inline void PrintTo(const NamedModel& model, std::ostream* out) {
+  *out << model.name;
+}
 
 inline std::vector<NamedModel> all_tiny_models() {
   std::vector<NamedModel> models{{"gpt2_tied", tiny_gpt2()}, {"llama_untied", tiny_llama()}};

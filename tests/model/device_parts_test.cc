@@ -1,0 +1,76 @@
+// What the CPU device is made of besides maths: hashes and buffers.
+#include <gtest/gtest.h>
+
+#include "device/digest.h"
+#include "device/slots.h"
+#include "model/parameters.h"
+#include "tiny_models.h"
+
+namespace penstock::testing {
+namespace {
+
+// FIPS 180-2, appendix B.1.
+TEST(Sha256, GivesThePublishedDigests) {
+  const std::string text = "abc";
+  EXPECT_EQ(sha256(std::as_bytes(std::span(text))),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256(std::span<const std::byte>()),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST(Sha256, OfFloatsIsThatOfTheirBytes) {
+  const std::vector<float> values{1.0f, -2.0f};
+  const std::vector<unsigned char> bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0};
+  EXPECT_EQ(sha256(std::span<const float>(values)), sha256(std::as_bytes(std::span(bytes))));
+}
+
+std::vector<Op> ops(std::initializer_list<const char*> texts) {
+  std::vector<Op> parsed;
+  for (const char* text : texts) parsed.push_back(parse_op(text).value());
+  return parsed;
+}
+
+TEST(Slots, AreAsManyAsThePeakInFlight) {
+  const auto one_f_one_b = share_out(ops({"0F0", "0F1", "0B0", "0F2", "0B1", "0B2"}), 3);
+  EXPECT_EQ(one_f_one_b.kept_count, 2);
+  EXPECT_EQ(one_f_one_b.kept, (std::vector<std::int32_t>{0, 1, 0}));
+  EXPECT_EQ(one_f_one_b.gradient_count, 1);
+  EXPECT_EQ(one_f_one_b.weight_gradients, 3);
+}
+
+TEST(Slots, AreHeldUntilTheWeightGradient) {
+  const auto split = share_out(ops({"0F0", "0I0", "0F1", "0I1", "0W0", "0F2", "0B2", "0W1"}), 3);
+  EXPECT_EQ(split.kept, (std::vector<std::int32_t>{0, 1, 0}));
+  EXPECT_EQ(split.gradient, (std::vector<std::int32_t>{0, 1, 0}));
+  EXPECT_EQ(split.gradient_count, 2);
+}
+
+TEST(Parameters, TiedEmbeddingHasOneAccumulatorPerUse) {
+  const Model model = tiny_gpt2();
+  const std::int32_t end = model.layers + 2;
+  Parameters<float> whole(model, {0, end});
+  EXPECT_EQ(whole.shared(), nullptr);
+  const auto embedding = whole.find(0, "wte.weight");
+  EXPECT_EQ(whole.head_weight().value, embedding.value);
+  EXPECT_NE(whole.head_weight().gradient, embedding.gradient);
+  embedding.gradient[3] = 1;
+  whole.head_weight().gradient[3] = 2;
+  whole.fold_tied();
+  EXPECT_EQ(embedding.gradient[3], 3);
+  whole.clear_gradients();
+  whole.fold_tied();
+  EXPECT_EQ(embedding.gradient[3], 0);
+
+  Parameters<float> first(model, {0, 2});
+  Parameters<float> last(model, {2, end});
+  ASSERT_NE(first.shared(), nullptr);
+  ASSERT_NE(last.shared(), nullptr);
+  EXPECT_EQ(first.shared()->tensor, last.shared()->tensor);
+  EXPECT_EQ(last.head_weight().gradient, last.gradients(*last.shared()).data());
+
+  Parameters<float> middle(model, {1, 3});
+  EXPECT_EQ(middle.shared(), nullptr);
+}
+
+}  // namespace
+}  // namespace penstock::testing
