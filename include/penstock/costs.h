@@ -19,7 +19,11 @@ namespace penstock {
 
 using Nanoseconds = std::int64_t;
 
-// Nearest nanosecond. REQUIRES: finite and below 9e12 ms in size (readers check before).
+// No single time or message may take longer (11 days): readers refuse it, so that sums stay far
+// from overflow.
+inline constexpr double kLongestMs = 1e9;
+
+// Nearest nanosecond. REQUIRES: between 0 and kLongestMs (readers check before).
 Nanoseconds from_ms(double milliseconds);
 constexpr double to_ms(Nanoseconds t) {
   return static_cast<double>(t) * 1e-6;
@@ -31,7 +35,7 @@ constexpr double to_s(Nanoseconds t) {
 // A transfer takes latency + bytes / bytes_per_s. The latency is pure delay; the second part
 // occupies the directed channel between two actors. bytes_per_s 0: bandwidth without limit.
 struct MessageCost {
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  // of one message: of one slice, where microbatches are sliced
   Nanoseconds latency = 0;
   double bytes_per_s = 0;
   Nanoseconds occupancy() const;  // bytes / bytes_per_s, rounded to nanoseconds
@@ -42,7 +46,7 @@ struct MessageCost {
 // or one per slice ([0][slice] with microbatch_varies false).
 struct Duration {
   Nanoseconds base = 0;
-  std::vector<std::vector<Nanoseconds>> varied;  // empty: base for every op
+  std::vector<std::vector<Nanoseconds>> varied = {};  // empty: base for every op
   bool microbatch_varies = false;
   Nanoseconds at(std::int32_t microbatch, std::int32_t slice) const;
   bool operator==(const Duration&) const = default;
@@ -50,6 +54,7 @@ struct Duration {
 
 struct StageCosts {
   std::array<std::optional<Duration>, kOpKinds> op;  // by OpKind; absent: not given
+  std::optional<Duration> recompute;                 // kept in the file; no op uses it yet
   Nanoseconds update = 0;                            // optimizer step of this stage
   Nanoseconds reduce = 0;                            // gradient reduction, if the stage is shared
   // The boundary behind this stage: its activation forward, the gradient of it backward.
@@ -77,8 +82,8 @@ struct CostTable {
 CostTable uniform_costs(std::int32_t stages, const StageCosts& costs);
 
 // "F=1,B=2,I=1,W=1,latency=0" (ms per stage op and per hop) with optional bytes=, bandwidth= (bytes
-// per second), update=, activation= and overlap=. Throws Error naming the entry: unknown key, not a
-// number, negative, infinite.
+// per second), update=, reduce=, norm= (ms), activation=, weight= (bytes) and overlap= (ms). Throws
+// Error with every entry at fault: unknown or repeated key, not a number, negative, infinite, huge.
 CostTable parse_costs(std::string_view text, std::int32_t stages);
 
 // The costs file of the command-line contract. `where` names it in messages. Throws Error with all
@@ -87,7 +92,8 @@ CostTable read_costs(std::string_view json, const std::string& where);
 std::string write_costs(const CostTable& costs);
 
 // What keeps `costs` from pricing `schedule`: too few or too many stages, a kind that the schedule
-// uses and a stage does not give (I or W is never guessed from B).
+// uses and a stage does not give (I or W is never guessed from B), values per microbatch or slice
+// that are fewer or more than the schedule's.
 std::vector<Problem> missing_costs(const CostTable& costs, const Schedule& schedule);
 
 }  // namespace penstock

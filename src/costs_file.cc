@@ -1,0 +1,152 @@
+// The costs file: one format for --costs-file, the profile and the estimate.
+#include <nlohmann/json.hpp>
+
+#include "json_reader.h"
+#include "message_limit.h"
+#include "penstock/costs.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;
+constexpr NumberRule kMilliseconds{.max = kLongestMs};
+constexpr IntegerRule kBytes{.max = kMostBytes};
+
+Nanoseconds milliseconds(const JsonReader& object, std::string_view key) {
+  return from_ms(object.number(key, kMilliseconds));
+}
+
+std::vector<Nanoseconds> read_slices(const JsonReader& array) {
+  std::vector<Nanoseconds> slices;
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    slices.push_back(from_ms(array.at(i).as_number(kMilliseconds)));
+  }
+  if (slices.empty()) array.problem("an empty array", "give one number per slice");
+  return slices;
+}
+
+// A number, an array per slice, or an array per microbatch of arrays per slice.
+Duration read_duration(const JsonReader& value) {
+  if (!value.value().is_array()) return {.base = from_ms(value.as_number(kMilliseconds))};
+  Duration duration;
+  duration.microbatch_varies = value.size() > 0 && value.value().front().is_array();
+  if (!duration.microbatch_varies) {
+    duration.varied.push_back(read_slices(value));
+    return duration;
+  }
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value.at(i).is_array()) duration.varied.push_back(read_slices(value.at(i)));
+  }
+  return duration;
+}
+
+// `otherwise` holds the file's defaults for all stages.
+MessageCost read_message(const JsonReader& stage, const MessageCost& otherwise) {
+  if (!stage.has("message")) return otherwise;
+  const JsonReader message = stage.at("message");
+  message.only({"bytes", "latency_ms", "bytes_per_s"});
+  MessageCost cost = otherwise;
+  cost.bytes = message.integer("bytes", kBytes);
+  if (message.has("latency_ms")) cost.latency = milliseconds(message, "latency_ms");
+  cost.bytes_per_s = message.number("bytes_per_s");
+  if (const auto problem = too_slow(cost, message.place())) {
+    message.problem(problem->what, problem->hint);
+  }
+  return cost;
+}
+
+std::string key_of(OpKind kind) {
+  return std::string(name(kind)) + "_ms";
+}
+
+StageCosts read_stage(const JsonReader& stage, const MessageCost& message) {
+  stage.only({"forward_ms", "backward_ms", "backward_input_ms", "backward_weight_ms",
+              "recompute_ms", "update_ms", "reduce_ms", "message", "activation_bytes",
+              "weight_bytes"});
+  StageCosts costs;
+  for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+    const std::string key = key_of(static_cast<OpKind>(kind));
+    if (stage.has(key)) costs.op[kind] = read_duration(stage.at(key));
+  }
+  if (stage.has("recompute_ms")) costs.recompute = read_duration(stage.at("recompute_ms"));
+  costs.update = milliseconds(stage, "update_ms");
+  costs.reduce = milliseconds(stage, "reduce_ms");
+  costs.message = read_message(stage, message);
+  costs.activation_bytes = stage.integer("activation_bytes", kBytes);
+  costs.weight_bytes = stage.integer("weight_bytes", kBytes);
+  return costs;
+}
+
+std::vector<StageCosts> read_stages(const JsonReader& root) {
+  const MessageCost message{.latency = milliseconds(root, "latency_ms")};
+  std::vector<StageCosts> stages;
+  if (!root.has("stages")) {
+    root.problem("'stages' is missing",
+                 R"(as in {"stages": [{"forward_ms": 1, "backward_ms": 2}]})");
+    return stages;
+  }
+  const JsonReader list = root.at("stages");
+  if (!list.is_array()) return stages;
+  for (std::size_t i = 0; i < list.size(); ++i) stages.push_back(read_stage(list.at(i), message));
+  if (stages.empty()) list.problem("no stage is given", {});
+  return stages;
+}
+
+nlohmann::ordered_json written(const Duration& duration) {
+  if (duration.varied.empty()) return to_ms(duration.base);
+  auto rows = nlohmann::ordered_json::array();
+  for (const std::vector<Nanoseconds>& slices : duration.varied) {
+    auto row = nlohmann::ordered_json::array();
+    for (const Nanoseconds time : slices) row.push_back(to_ms(time));
+    rows.push_back(std::move(row));
+  }
+  return duration.microbatch_varies ? rows : rows.front();
+}
+
+nlohmann::ordered_json written(const StageCosts& costs) {
+  nlohmann::ordered_json stage;
+  for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+    if (costs.op[kind]) stage[key_of(static_cast<OpKind>(kind))] = written(*costs.op[kind]);
+  }
+  if (costs.recompute) stage["recompute_ms"] = written(*costs.recompute);
+  stage["update_ms"] = to_ms(costs.update);
+  stage["reduce_ms"] = to_ms(costs.reduce);
+  stage["message"] = {{"bytes", costs.message.bytes},
+                      {"latency_ms", to_ms(costs.message.latency)},
+                      {"bytes_per_s", costs.message.bytes_per_s}};
+  stage["activation_bytes"] = costs.activation_bytes;
+  stage["weight_bytes"] = costs.weight_bytes;
+  return stage;
+}
+
+}  // namespace
+
+CostTable read_costs(std::string_view json, const std::string& where) {
+  const nlohmann::json document = parse_json(json, where);
+  std::vector<Problem> problems;
+  const JsonReader root(document, where, problems);
+  root.only({"stages", "latency_ms", "overlap_fb_ms", "global_norm_ms", "machine"});
+  CostTable costs;
+  if (document.is_object()) costs.stages = read_stages(root);
+  if (root.has("overlap_fb_ms")) costs.overlap_fb = milliseconds(root, "overlap_fb_ms");
+  costs.global_norm = milliseconds(root, "global_norm_ms");
+  if (root.has("machine") && root.at("machine").is_object()) {
+    costs.machine = root.at("machine").value().dump();
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  return costs;
+}
+
+std::string write_costs(const CostTable& costs) {
+  nlohmann::ordered_json document;
+  document["stages"] = nlohmann::ordered_json::array();
+  for (const StageCosts& stage : costs.stages) document["stages"].push_back(written(stage));
+  if (costs.overlap_fb) document["overlap_fb_ms"] = to_ms(*costs.overlap_fb);
+  document["global_norm_ms"] = to_ms(costs.global_norm);
+  if (!costs.machine.empty()) {
+    document["machine"] = nlohmann::ordered_json::parse(costs.machine);
+  }
+  return document.dump(1) + "\n";
+}
+
+}  // namespace penstock

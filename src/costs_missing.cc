@@ -1,0 +1,112 @@
+// Whether a cost table can price a schedule.
+#include <fmt/format.h>
+
+#include "penstock/costs.h"
+
+namespace penstock {
+namespace {
+
+std::size_t index(OpKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+
+// "stage 3", "stages 0 to 7".
+std::string stages_text(std::size_t first, std::size_t last) {
+  return first == last ? fmt::format("stage {}", first)
+                       : fmt::format("stages {} to {}", first, last);
+}
+
+// used[stage * kOpKinds + kind]
+std::vector<bool> used_kinds(const Schedule& schedule) {
+  std::vector<bool> used(schedule.pipeline.stages.size() * kOpKinds);
+  for (const std::vector<Step>& steps : schedule.order) {
+    for (const Step& step : steps) {
+      used[static_cast<std::size_t>(step.op.stage) * kOpKinds + index(step.op.kind)] = true;
+    }
+  }
+  return used;
+}
+
+bool gives(const StageCosts& costs, OpKind kind) {
+  const auto given = [&](OpKind k) { return costs.op[index(k)].has_value(); };
+  if (given(kind)) return true;
+  return kind == OpKind::Backward && given(OpKind::BackwardInput) && given(OpKind::BackwardWeight);
+}
+
+Problem not_given(OpKind kind, std::size_t first, std::size_t last, bool full_backward_given) {
+  std::string hint = fmt::format("give {} (milliseconds)", letter(kind));
+  if (kind == OpKind::Backward) hint += ", or I and W";
+  if (full_backward_given) hint += ": how B splits into I and W is not guessed";
+  return {"costs",
+          fmt::format("{} of {} has no duration, and the schedule runs it", letter(kind),
+                      stages_text(first, last)),
+          hint};
+}
+
+// One problem per kind and run of neighbouring stages.
+void report_missing_kinds(const CostTable& costs, const Schedule& schedule,
+                          std::vector<Problem>& problems) {
+  const std::vector<bool> used = used_kinds(schedule);
+  for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+    const auto op_kind = static_cast<OpKind>(kind);
+    const auto missing = [&](std::size_t stage) {
+      return used[stage * kOpKinds + kind] && !gives(costs.stages[stage], op_kind);
+    };
+    for (std::size_t stage = 0; stage < costs.stages.size(); ++stage) {
+      if (!missing(stage)) continue;
+      const std::size_t first = stage;
+      while (stage + 1 < costs.stages.size() && missing(stage + 1)) ++stage;
+      problems.push_back(not_given(op_kind, first, stage,
+                                   costs.stages[first].op[index(OpKind::Backward)].has_value()));
+    }
+  }
+}
+
+// Why `duration` does not fit the microbatches and their slices; "" when it does.
+std::string misfit(const Duration& duration, const Pipeline& pipeline) {
+  if (duration.varied.empty()) return {};
+  if (duration.microbatch_varies && duration.varied.size() != pipeline.microbatches.size()) {
+    return fmt::format("gives {} microbatches, the schedule has {}", duration.varied.size(),
+                       pipeline.microbatches.size());
+  }
+  for (std::size_t microbatch = 0; microbatch < pipeline.microbatches.size(); ++microbatch) {
+    const auto slices = static_cast<std::size_t>(pipeline.microbatches[microbatch].slices());
+    const std::size_t given = duration.varied[duration.microbatch_varies ? microbatch : 0].size();
+    if (given == slices) continue;
+    return fmt::format("gives {} slices, microbatch {} has {}", given, microbatch, slices);
+  }
+  return {};
+}
+
+void report_misfits(const CostTable& costs, const Schedule& schedule,
+                    std::vector<Problem>& problems) {
+  for (std::size_t stage = 0; stage < costs.stages.size(); ++stage) {
+    for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+      const std::optional<Duration>& duration = costs.stages[stage].op[kind];
+      if (!duration) continue;
+      const std::string why = misfit(*duration, schedule.pipeline);
+      if (why.empty()) continue;
+      problems.push_back(
+          {"costs", fmt::format("{} of stage {} {}", letter(static_cast<OpKind>(kind)), stage, why),
+           "give one number, an array per slice, or an array per microbatch of arrays per slice"});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Problem> missing_costs(const CostTable& costs, const Schedule& schedule) {
+  std::vector<Problem> problems;
+  if (costs.stages.size() != schedule.pipeline.stages.size()) {
+    problems.push_back({"costs",
+                        fmt::format("{} stages are given, the schedule has {}", costs.stages.size(),
+                                    schedule.pipeline.stages.size()),
+                        "costs are per stage: an actor that holds v chunks has v of them"});
+    return problems;
+  }
+  report_missing_kinds(costs, schedule, problems);
+  report_misfits(costs, schedule, problems);
+  return problems;
+}
+
+}  // namespace penstock
