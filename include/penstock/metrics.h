@@ -15,10 +15,10 @@ namespace penstock {
 // Why a compute lane ran nothing. NOTE: names reach files, see name().
 enum class IdleCause : std::uint8_t {
   WarmUp,      // before the actor's first op
-  Drain,       // after its last
+  Drain,       // after its last, while others still run ops, or at the very end
   Dependency,  // until the producer of the awaited input ended
   P2p,         // until its message arrived
-  Collective,  // in a reduction or norm exchange, or waiting for the others to enter it
+  Collective,  // in a reduction or norm exchange, or, when all ops are done, waiting for one
   Blocked,     // queued behind a lane: a busy channel, a rendezvous of another message
   Data,        // waiting for training data
   Padding,     // computing what is thrown away (SPMD pipelines)
@@ -74,11 +74,16 @@ struct MemorySample {
 // memory[actor]. An activation opens at the start of F and closes at the end of B or W.
 std::vector<std::vector<MemorySample>> memory(const Timeline& timeline);
 
-// The chain of binding constraints that ends at the last end: each link starts when the one
-// before it ended (or arrived). Earliest first.
+// The chain of binding constraints that ends at the last end. Earliest first; each link starts when
+// the one before it ended, arrived or left its channel to the next message. In a simulated timeline
+// the links cover the makespan without a gap; in a measured one what lies between two links is
+// overhead that no op and no message accounts for.
 struct CriticalLink {
   std::int32_t span = -1;      // index into spans, or -1
   std::int32_t transfer = -1;  // index into transfers, or -1
+  Nanoseconds start = 0;       // the stretch of the makespan that it accounts for
+  Nanoseconds end = 0;
+  bool operator==(const CriticalLink&) const = default;
 };
 std::vector<CriticalLink> critical_path(const Timeline& timeline);
 

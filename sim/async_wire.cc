@@ -1,0 +1,21 @@
+#include "async_wire.h"
+
+namespace penstock {
+
+bool AsyncWire::reach(Engine& engine, std::int32_t actor, std::int32_t cursor, Nanoseconds now) {
+  const Action& action = engine.actions(actor)[static_cast<std::size_t>(cursor)];
+  if (action.kind == ActionKind::Receive) return true;
+  const Message& message = engine.message(action.index);
+  const MessagePrice& price = engine.price(action.index);
+  engine.sent(action.index, now);
+  const Nanoseconds start = channels_.take(actor, message.to, now, price.occupancy);
+  engine.deliver(action.index, start, start + price.occupancy + price.latency, now);
+  return true;
+}
+
+Wire::Waiting AsyncWire::waits_for(const Engine& engine, std::int32_t, std::int32_t,
+                                   std::int32_t message) const {
+  return {.message = message, .actor = engine.message(message).from};
+}
+
+}  // namespace penstock

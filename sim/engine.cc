@@ -1,0 +1,243 @@
+#include "engine.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace penstock {
+namespace {
+
+bool is_step_end(ActionKind kind) {
+  return kind >= ActionKind::ReduceGradients;
+}
+
+std::vector<TimelineStage> stages_of(const Pipeline& pipeline, const CostTable& costs) {
+  std::vector<TimelineStage> stages;
+  stages.reserve(pipeline.stages.size());
+  for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+    stages.push_back({.actor = pipeline.stages[i].actor,
+                      .part = pipeline.stages[i].part,
+                      .activation_bytes = costs.stages[i].activation_bytes,
+                      .weight_bytes = costs.stages[i].weight_bytes});
+  }
+  for (std::size_t route = 0; route < pipeline.routes.size(); ++route) {
+    for (const std::int32_t stage : pipeline.routes[route]) {
+      stages[static_cast<std::size_t>(stage)].route = static_cast<std::int32_t>(route);
+    }
+  }
+  return stages;
+}
+
+// Of each microbatch; empty when all have one.
+std::vector<std::int32_t> slices_of(const Pipeline& pipeline) {
+  const bool sliced = std::any_of(pipeline.microbatches.begin(), pipeline.microbatches.end(),
+                                  [](const Microbatch& m) { return m.slices() > 1; });
+  std::vector<std::int32_t> slices;
+  if (!sliced) return slices;
+  for (const Microbatch& microbatch : pipeline.microbatches) slices.push_back(microbatch.slices());
+  return slices;
+}
+
+// 0 unless every microbatch says how long its slices are.
+std::int64_t tokens_of(const Pipeline& pipeline) {
+  std::int64_t tokens = 0;
+  for (const Microbatch& microbatch : pipeline.microbatches) {
+    if (microbatch.slice_tokens.empty()) return 0;
+    for (const std::int32_t slice : microbatch.slice_tokens) {
+      tokens += std::int64_t{slice} * microbatch.sequences;
+    }
+  }
+  return tokens;
+}
+
+Timeline empty_timeline(const Program& program, const CostTable& costs) {
+  const Pipeline& pipeline = program.schedule.pipeline;
+  return {.name = program.schedule.name,
+          .source = TimelineSource::Predicted,
+          .actors = pipeline.actors,
+          .microbatches = static_cast<std::int32_t>(pipeline.microbatches.size()),
+          .stages = stages_of(pipeline, costs),
+          .slices = slices_of(pipeline),
+          .spans = {},
+          .transfers = {},
+          .tokens = tokens_of(pipeline)};
+}
+
+}  // namespace
+
+Engine::Engine(const Program& program, const Prices& prices, std::unique_ptr<Wire> wire)
+    : program_(&program),
+      prices_(&prices),
+      wire_(std::move(wire)),
+      timeline_(empty_timeline(program, prices.costs())),
+      lanes_(program.actions.size()),
+      meetings_(program.shared.size() + 1) {
+  const Transfer unsent{.op = {}, .kind = {}, .ready = kNever, .start = kNever, .end = kNever};
+  timeline_.transfers.assign(program.messages.size(), unsent);
+  count_spans_and_meetings();
+}
+
+// Zero-cost actions at the step's end leave no span.
+void Engine::count_spans_and_meetings() {
+  std::int32_t spans = 0;
+  for (std::size_t actor = 0; actor < lanes_.size(); ++actor) {
+    lanes_[actor].next_span = spans;
+    for (const Action& action : program_->actions[actor]) {
+      if (action.kind == ActionKind::Compute) ++spans;
+      if (!is_step_end(action.kind)) continue;
+      if (prices_->of_step_end(action) > 0) ++spans;
+      if (action.kind != ActionKind::Update) ++meetings_[meeting_of(action)].expected;
+    }
+  }
+  timeline_.spans.resize(static_cast<std::size_t>(spans));
+}
+
+std::size_t Engine::meeting_of(const Action& action) const {
+  return action.kind == ActionKind::GlobalNorm ? meetings_.size() - 1
+                                               : static_cast<std::size_t>(action.index);
+}
+
+bool Engine::finished(std::int32_t actor) const {
+  return lanes_[static_cast<std::size_t>(actor)].cursor ==
+         static_cast<std::int32_t>(actions(actor).size());
+}
+
+Timeline Engine::run() {
+  for (std::int32_t actor = 0; actor < static_cast<std::int32_t>(lanes_.size()); ++actor) {
+    proceed(actor, 0);
+  }
+  while (!events_.empty()) handle(events_.pop());
+  for (std::int32_t actor = 0; actor < static_cast<std::int32_t>(lanes_.size()); ++actor) {
+    if (!finished(actor)) throw stuck();
+  }
+  return std::move(timeline_);
+}
+
+void Engine::handle(const Event& event) {
+  const auto subject = static_cast<std::int32_t>(event.subject);
+  if (event.kind == EventKind::LaneFree) {
+    release(subject, lane(subject).running, event.at);
+  } else {
+    wire_->handle(*this, subject, event.at);
+  }
+}
+
+void Engine::release(std::int32_t actor, std::int32_t count, Nanoseconds now) {
+  lane(actor).cursor += count;
+  lane(actor).running = 0;
+  proceed(actor, now);
+}
+
+// Goes through the actor's list until something takes time or must be waited for.
+void Engine::proceed(std::int32_t actor, Nanoseconds now) {
+  const std::vector<Action>& list = actions(actor);
+  Lane& here = lane(actor);
+  while (here.cursor < static_cast<std::int32_t>(list.size())) {
+    const Action& action = list[static_cast<std::size_t>(here.cursor)];
+    switch (action.kind) {
+      case ActionKind::Compute:
+        return start_computes(actor, now);
+      case ActionKind::Send:
+      case ActionKind::Receive:
+        if (!wire_->reach(*this, actor, here.cursor, now)) return;
+        break;
+      case ActionKind::ReduceGradients:
+      case ActionKind::GlobalNorm:
+        return meet(actor, now);
+      case ActionKind::Update:
+        if (prices_->of_step_end(action) > 0) return start_step_end(actor, now);
+        break;
+    }
+    ++here.cursor;
+  }
+}
+
+// Starts the op at the cursor, and those that overlap it, once their inputs are known to come;
+// else leaves the lane to deliver().
+void Engine::start_computes(std::int32_t actor, Nanoseconds now) {
+  const std::vector<Action>& list = actions(actor);
+  Lane& here = lane(actor);
+  const std::int32_t first = list[static_cast<std::size_t>(here.cursor)].index;
+  const std::int32_t last = end_of_together(*program_, first);
+  Nanoseconds start = now;
+  for (std::int32_t i = first; i < last; ++i) {
+    const std::int32_t input = program_->computes[static_cast<std::size_t>(i)].awaits;
+    if (input < 0) continue;
+    if (transfer(input).end == kNever) {
+      here.awaits = input;
+      return;
+    }
+    start = std::max(start, transfer(input).end);
+  }
+  here.awaits = -1;
+  here.running = last - first;
+  const Nanoseconds end = start + prices_->of_together(first, last);
+  for (std::int32_t i = first; i < last; ++i) {
+    const Compute& compute = program_->computes[static_cast<std::size_t>(i)];
+    timeline_.spans[static_cast<std::size_t>(here.next_span++)] = {
+        .kind = ActionKind::Compute,
+        .op = compute.op,
+        .actor = actor,
+        .awaits = compute.awaits,
+        .overlaps_previous = compute.overlaps_previous,
+        .start = start,
+        .end = end};
+  }
+  events_.push(end, EventKind::LaneFree, actor);
+}
+
+void Engine::deliver(std::int32_t index, Nanoseconds start, Nanoseconds end, Nanoseconds now) {
+  transfer(index).start = start;
+  transfer(index).end = end;
+  const std::int32_t to = message(index).to;
+  if (lane(to).awaits == index) start_computes(to, now);
+}
+
+void Engine::sent(std::int32_t index, Nanoseconds now) {
+  const Message& message = this->message(index);
+  transfer(index) = {.op = program_->computes[static_cast<std::size_t>(message.producer)].op,
+                     .kind = message.kind,
+                     .from = message.from,
+                     .to = message.to,
+                     .bytes = prices_->of(message).bytes,
+                     .ready = now,
+                     .start = kNever,
+                     .end = kNever};
+}
+
+// The stage that a span of the step's end names.
+std::int32_t Engine::stage_of(const Action& action, std::int32_t actor) const {
+  if (action.kind == ActionKind::Update) return action.index;
+  if (action.kind == ActionKind::GlobalNorm) return -1;
+  for (const std::int32_t stage : program_->shared[static_cast<std::size_t>(action.index)]) {
+    if (timeline_.stages[static_cast<std::size_t>(stage)].actor == actor) return stage;
+  }
+  return -1;
+}
+
+// The last to come starts it for all. Everybody goes on through an event, so that no actor runs
+// inside another's turn.
+void Engine::meet(std::int32_t actor, Nanoseconds now) {
+  const Action& action = actions(actor)[static_cast<std::size_t>(lane(actor).cursor)];
+  Meeting& meeting = meetings_[meeting_of(action)];
+  meeting.here.push_back(actor);
+  if (static_cast<std::int32_t>(meeting.here.size()) < meeting.expected) return;
+  for (const std::int32_t member : meeting.here) start_step_end(member, now);
+}
+
+void Engine::start_step_end(std::int32_t actor, Nanoseconds now) {
+  Lane& here = lane(actor);
+  const Action& action = actions(actor)[static_cast<std::size_t>(here.cursor)];
+  const Nanoseconds duration = prices_->of_step_end(action);
+  if (duration > 0) {
+    timeline_.spans[static_cast<std::size_t>(here.next_span++)] = {
+        .kind = action.kind,
+        .op = {.stage = stage_of(action, actor)},
+        .actor = actor,
+        .start = now,
+        .end = now + duration};
+  }
+  here.running = 1;
+  events_.push(now + duration, EventKind::LaneFree, actor);
+}
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+// File: engine.h. Runs a Program on a clock of integer nanoseconds.
+//
+// Each actor has a compute lane that goes through its list of actions. The lane stops where an op
+// (or a pair, a reduction, an update) takes time, where an input is missing and where others must
+// come first; events set it going again. What a Send or a Receive does is the p2p mode's business:
+// wire.h.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "event_queue.h"
+#include "penstock/program.h"
+#include "penstock/timeline.h"
+#include "prices.h"
+#include "wire.h"
+
+namespace penstock {
+
+// Of a transfer whose time is not known yet.
+inline constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+
+class Engine {
+ public:
+  // `program` and `prices` must outlive it.
+  Engine(const Program& program, const Prices& prices, std::unique_ptr<Wire> wire);
+
+  // Runs to the end, once. Throws Error when the actors wait for one another.
+  Timeline run();
+
+  // For wires.
+  const Program& program() const { return *program_; }
+  const std::vector<Action>& actions(std::int32_t actor) const {
+    return program_->actions[static_cast<std::size_t>(actor)];
+  }
+  const Message& message(std::int32_t index) const {
+    return program_->messages[static_cast<std::size_t>(index)];
+  }
+  Transfer& transfer(std::int32_t index) {
+    return timeline_.transfers[static_cast<std::size_t>(index)];
+  }
+  const Transfer& transfer(std::int32_t index) const {
+    return timeline_.transfers[static_cast<std::size_t>(index)];
+  }
+  const MessagePrice& price(std::int32_t message_index) const {
+    return prices_->of(message(message_index));
+  }
+  EventQueue& events() { return events_; }
+  // Message `index` left its producer: its transfer begins to exist.
+  void sent(std::int32_t index, Nanoseconds now);
+  // Message `index` is on its channel from `start` and usable at `end`, which may lie ahead: the
+  // consumer that waits for it gets its start.
+  void deliver(std::int32_t index, Nanoseconds start, Nanoseconds end, Nanoseconds now);
+  // The lane of `actor`, held by a transfer, goes on behind the next `count` actions.
+  void release(std::int32_t actor, std::int32_t count, Nanoseconds now);
+
+ private:
+  struct Lane {
+    std::int32_t cursor = 0;     // the action it is at
+    std::int32_t running = 0;    // how many actions it runs at once there (2: a pair); 0: waits
+    std::int32_t next_span = 0;  // where its next span goes
+    std::int32_t awaits = -1;    // the message that the op at the cursor needs
+  };
+  // A reduction or norm exchange: nobody leaves before everybody came.
+  struct Meeting {
+    std::int32_t expected = 0;
+    std::vector<std::int32_t> here = {};
+  };
+
+  Lane& lane(std::int32_t actor) { return lanes_[static_cast<std::size_t>(actor)]; }
+  void handle(const Event& event);
+  void proceed(std::int32_t actor, Nanoseconds now);
+  void start_computes(std::int32_t actor, Nanoseconds now);
+  void meet(std::int32_t actor, Nanoseconds now);
+  void start_step_end(std::int32_t actor, Nanoseconds now);
+  std::int32_t stage_of(const Action& action, std::int32_t actor) const;
+  std::size_t meeting_of(const Action& action) const;
+  void count_spans_and_meetings();
+  bool finished(std::int32_t actor) const;
+  // stuck.cc: nothing moves any more, and somebody has not finished.
+  Error stuck() const;
+  struct Wait;
+  Wait wait_of(std::int32_t actor) const;
+  std::string text_of(std::int32_t actor, const Wait& wait) const;
+
+  const Program* program_;
+  const Prices* prices_;
+  std::unique_ptr<Wire> wire_;
+  Timeline timeline_;
+  std::vector<Lane> lanes_;
+  std::vector<Meeting> meetings_;  // one per shared group, then the norm exchange
+  EventQueue events_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,149 @@
+#include "prices.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "jitter.h"
+
+namespace penstock {
+namespace {
+
+constexpr Nanoseconds kVaries = -1;
+// Sums of durations stay below half the clock's range, so that no sum of two overflows.
+constexpr double kLongestStep = 4e18;
+
+// The duration of `kind` on a stage, kVaries, or 0 when the costs do not give it.
+Nanoseconds base_of(const StageCosts& costs, OpKind kind) {
+  const auto& given = costs.op[static_cast<std::size_t>(kind)];
+  if (given) return given->varied.empty() ? given->base : kVaries;
+  if (kind != OpKind::Backward) return 0;
+  const Nanoseconds input = base_of(costs, OpKind::BackwardInput);
+  const Nanoseconds weight = base_of(costs, OpKind::BackwardWeight);
+  return input == kVaries || weight == kVaries ? kVaries : input + weight;
+}
+
+// The longest that any op of the stage takes.
+Nanoseconds longest_of(const StageCosts& costs) {
+  Nanoseconds longest = 0;
+  for (const auto& given : costs.op) {
+    if (!given) continue;
+    longest = std::max(longest, given->base);
+    for (const auto& row : given->varied) {
+      for (const Nanoseconds time : row) longest = std::max(longest, time);
+    }
+  }
+  return 2 * longest;  // B left out is I + W
+}
+
+}  // namespace
+
+Prices::Prices(const Program& program, const CostTable& costs, const SimulateOptions& options)
+    : program_(&program),
+      costs_(&costs),
+      options_(&options),
+      computes_(program.computes.data()),
+      scaled_(options.jitter != 0 || !options.slow_down.empty()) {
+  check_options(options, program.schedule.pipeline.actors);
+  base_.reserve(costs.stages.size() * kOpKinds);
+  messages_.reserve(costs.stages.size());
+  for (const StageCosts& stage : costs.stages) {
+    for (int kind = 0; kind < kOpKinds; ++kind) {
+      base_.push_back(base_of(stage, static_cast<OpKind>(kind)));
+    }
+    messages_.push_back({.occupancy = stage.message.occupancy(),
+                         .latency = stage.message.latency,
+                         .bytes = stage.message.bytes});
+    limits_bandwidth_ |= messages_.back().occupancy > 0;
+  }
+  check_range();
+}
+
+void Prices::check_options(const SimulateOptions& options, std::int32_t actors) const {
+  if (!(options.jitter >= 0 && options.jitter <= 1000)) {
+    throw Error("jitter", fmt::format("{} is out of range", options.jitter), "allowed: 0 to 1000");
+  }
+  if (options.slow_down.empty()) return;
+  if (options.slow_down.size() != static_cast<std::size_t>(actors)) {
+    throw Error("slow_down", fmt::format("{} factors are given, the schedule has {} actors",
+                                         options.slow_down.size(), actors));
+  }
+  for (const double factor : options.slow_down) {
+    if (factor > 0 && factor <= 1000) continue;
+    throw Error("slow_down", fmt::format("{} is out of range", factor),
+                "allowed: above 0, to 1000");
+  }
+}
+
+void Prices::check_range() const {
+  Nanoseconds longest_op = costs_->overlap_fb.value_or(0);
+  Nanoseconds longest_message = 0;
+  double step_end = static_cast<double>(costs_->global_norm);
+  for (const StageCosts& stage : costs_->stages) {
+    longest_op = std::max(longest_op, longest_of(stage));
+    longest_message = std::max(longest_message, stage.message.occupancy() + stage.message.latency);
+    step_end += static_cast<double>(stage.update) + static_cast<double>(stage.reduce);
+  }
+  double factor = 1 + options_->jitter;
+  for (const double slow_down : options_->slow_down) {
+    factor = std::max(factor, slow_down * (1 + options_->jitter));
+  }
+  const double step =
+      factor * static_cast<double>(longest_op) * static_cast<double>(program_->computes.size()) +
+      static_cast<double>(longest_message) * static_cast<double>(program_->messages.size()) +
+      step_end;
+  if (step < kLongestStep) return;
+  throw Error("costs", fmt::format("one step could take {:.0e} s", step * 1e-9),
+              "times are in milliseconds");
+}
+
+double Prices::slow_down(std::int32_t actor) const {
+  return options_->slow_down.empty() ? 1 : options_->slow_down[static_cast<std::size_t>(actor)];
+}
+
+Nanoseconds Prices::scaled(const Compute& compute, Nanoseconds duration) const {
+  if (!scaled_) return duration;
+  const double factor =
+      slow_down(compute.actor) * (1 + options_->jitter * jitter_of(options_->seed, compute.op));
+  return std::llround(static_cast<double>(duration) * factor);
+}
+
+Nanoseconds Prices::of_pair(std::int32_t first, std::int32_t last) const {
+  if (costs_->overlap_fb) return scaled(computes_[first], *costs_->overlap_fb);
+  Nanoseconds sum = 0;
+  for (std::int32_t i = first; i < last; ++i) sum += of(computes_[i]);
+  return sum;
+}
+
+Nanoseconds Prices::of_step_end(const Action& action) const {
+  switch (action.kind) {
+    case ActionKind::ReduceGradients:
+      return of_reduction(action.index);
+    case ActionKind::GlobalNorm:
+      return costs_->global_norm;
+    case ActionKind::Update:
+      return of_update(action.index);
+    default:
+      assert(false && "only the step's end is asked for");
+      return 0;
+  }
+}
+
+Nanoseconds Prices::of_update(std::int32_t stage) const {
+  const double factor =
+      slow_down(program_->schedule.pipeline.stages[static_cast<std::size_t>(stage)].actor);
+  return std::llround(static_cast<double>(costs_->stages[static_cast<std::size_t>(stage)].update) *
+                      factor);
+}
+
+Nanoseconds Prices::of_reduction(std::int32_t group) const {
+  Nanoseconds longest = 0;
+  for (const std::int32_t stage : program_->shared[static_cast<std::size_t>(group)]) {
+    longest = std::max(longest, costs_->stages[static_cast<std::size_t>(stage)].reduce);
+  }
+  return longest;
+}
+
+}  // namespace penstock

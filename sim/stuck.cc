@@ -1,0 +1,72 @@
+// What to say when the actors wait for one another.
+#include <fmt/format.h>
+
+#include "engine.h"
+
+namespace penstock {
+
+// What keeps an actor from going on.
+struct Engine::Wait {
+  std::int32_t message = -1;  // a transfer, -1: a meeting
+  std::int32_t actor = -1;    // who has to move first
+};
+
+Engine::Wait Engine::wait_of(std::int32_t actor) const {
+  const Lane& lane = lanes_[static_cast<std::size_t>(actor)];
+  const Action& action = actions(actor)[static_cast<std::size_t>(lane.cursor)];
+  if (action.kind == ActionKind::Compute || action.kind == ActionKind::Send ||
+      action.kind == ActionKind::Receive) {
+    const Wire::Waiting waiting = wire_->waits_for(*this, actor, lane.cursor, lane.awaits);
+    return {waiting.message, waiting.actor};
+  }
+  // Whoever shares the meeting and has not come.
+  const std::size_t here = meeting_of(action);
+  for (std::int32_t other = 0; other < static_cast<std::int32_t>(lanes_.size()); ++other) {
+    if (finished(other) || other == actor) continue;
+    const std::int32_t cursor = lanes_[static_cast<std::size_t>(other)].cursor;
+    const Action& at = actions(other)[static_cast<std::size_t>(cursor)];
+    if (at.kind != action.kind || meeting_of(at) != here) return {-1, other};
+  }
+  return {};
+}
+
+std::string Engine::text_of(std::int32_t actor, const Wait& wait) const {
+  if (wait.actor < 0) return fmt::format("actor {} cannot go on", actor);
+  if (wait.message < 0) {
+    return fmt::format("actor {} waits for actor {} at the step's end", actor, wait.actor);
+  }
+  const Message& message = this->message(wait.message);
+  const Op& op = program_->computes[static_cast<std::size_t>(message.producer)].op;
+  const std::string what = message.kind == OpKind::Forward ? "activation" : "gradient";
+  if (message.to == wait.actor) {
+    return fmt::format("actor {} waits for actor {} to receive the {} of {}", actor, wait.actor,
+                       what, to_string(op));
+  }
+  return fmt::format("actor {} waits for actor {} to send the {} of {}", actor, wait.actor, what,
+                     to_string(op));
+}
+
+// Follows who waits for whom until somebody comes up again: the ring.
+Error Engine::stuck() const {
+  std::int32_t actor = 0;
+  while (finished(actor)) ++actor;
+  std::vector<std::int32_t> path;
+  std::vector<bool> seen(lanes_.size());
+  while (actor >= 0 && !finished(actor) && !seen[static_cast<std::size_t>(actor)]) {
+    seen[static_cast<std::size_t>(actor)] = true;
+    path.push_back(actor);
+    actor = wait_of(actor).actor;
+  }
+  std::size_t first = 0;
+  while (first + 1 < path.size() && path[first] != actor && actor >= 0) ++first;
+  std::string ring;
+  for (std::size_t i = first; i < path.size(); ++i) {
+    if (!ring.empty()) ring += "; ";
+    ring += text_of(path[i], wait_of(path[i]));
+  }
+  return Error(fmt::format("schedule '{}'", program_->schedule.name),
+               "the transfers deadlock: " + ring,
+               "lower it with Linear placement, or use async transfers");
+}
+
+}  // namespace penstock

@@ -1,0 +1,130 @@
+// The makespan without events: one pass over the linear order.
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+#include "penstock/simulate.h"
+#include "prices.h"
+
+namespace penstock {
+namespace {
+
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+// lanes[actor]: when it ended its last op.
+std::vector<Nanoseconds> sweep_computes(const Program& program, const Prices& prices) {
+  std::vector<Nanoseconds> lanes(program.actions.size(), 0);
+  std::vector<Nanoseconds> ends(program.computes.size());
+  const auto size = static_cast<std::int32_t>(program.computes.size());
+  for (std::int32_t first = 0; first < size;) {
+    const std::int32_t last = end_of_together(program, first);
+    Nanoseconds& lane = lanes[index(program.computes[index(first)].actor)];
+    for (std::int32_t i = first; i < last; ++i) {
+      const std::int32_t input = program.computes[index(i)].awaits;
+      if (input < 0) continue;
+      const Message& message = program.messages[index(input)];
+      lane = std::max(lane, ends[index(message.producer)] + prices.of(message).latency);
+    }
+    lane += prices.of_together(first, last);
+    for (; first < last; ++first) ends[index(first)] = lane;
+  }
+  return lanes;
+}
+
+// The step's end: few actions, each of which may hold an actor until the others come.
+class StepEnd {
+ public:
+  StepEnd(const Program& program, const Prices& prices, std::vector<Nanoseconds> lanes)
+      : program_(program),
+        prices_(prices),
+        lanes_(std::move(lanes)),
+        cursors_(lanes_.size()),
+        ready_(lanes_.size()),
+        meetings_(program.shared.size() + 1) {
+    for (std::size_t actor = 0; actor < lanes_.size(); ++actor) {
+      const std::vector<Action>& list = program.actions[actor];
+      std::size_t first = list.size();
+      while (first > 0 && list[first - 1].kind >= ActionKind::ReduceGradients) --first;
+      cursors_[actor] = first;
+      for (std::size_t i = first; i < list.size(); ++i) {
+        if (list[i].kind != ActionKind::Update) ++meeting(list[i]).missing;
+      }
+    }
+  }
+
+  std::vector<Nanoseconds> run() {
+    std::iota(ready_.begin(), ready_.end(), std::size_t{0});
+    while (!ready_.empty()) {
+      const std::size_t actor = ready_.back();
+      ready_.pop_back();
+      proceed(actor);
+    }
+    return std::move(lanes_);
+  }
+
+ private:
+  struct Meeting {
+    std::size_t missing = 0;
+    std::vector<std::size_t> here = {};
+  };
+
+  Meeting& meeting(const Action& action) {
+    return meetings_[action.kind == ActionKind::GlobalNorm ? meetings_.size() - 1
+                                                           : index(action.index)];
+  }
+
+  void proceed(std::size_t actor) {
+    const std::vector<Action>& list = program_.actions[actor];
+    for (; cursors_[actor] < list.size(); ++cursors_[actor]) {
+      const Action& action = list[cursors_[actor]];
+      if (action.kind != ActionKind::Update) return meet(actor, action);
+      lanes_[actor] += prices_.of_step_end(action);
+    }
+  }
+
+  void meet(std::size_t actor, const Action& action) {
+    Meeting& meeting = this->meeting(action);
+    meeting.here.push_back(actor);
+    if (--meeting.missing > 0) return;
+    Nanoseconds together = 0;
+    for (const std::size_t member : meeting.here) together = std::max(together, lanes_[member]);
+    for (const std::size_t member : meeting.here) {
+      lanes_[member] = together + prices_.of_step_end(action);
+      ++cursors_[member];
+      ready_.push_back(member);
+    }
+  }
+
+  const Program& program_;
+  const Prices& prices_;
+  std::vector<Nanoseconds> lanes_;
+  std::vector<std::size_t> cursors_;
+  std::vector<std::size_t> ready_;  // actors that can go on
+  std::vector<Meeting> meetings_;   // one per shared group, then the norm exchange
+};
+
+bool step_end_is_free(const CostTable& costs) {
+  return costs.global_norm == 0 &&
+         std::all_of(costs.stages.begin(), costs.stages.end(),
+                     [](const StageCosts& s) { return s.update == 0 && s.reduce == 0; });
+}
+
+}  // namespace
+
+bool can_sweep(const CostTable& costs) {
+  return std::all_of(costs.stages.begin(), costs.stages.end(),
+                     [](const StageCosts& stage) { return stage.message.occupancy() == 0; });
+}
+
+Nanoseconds sweep_makespan(const Program& program, const CostTable& costs) {
+  assert(can_sweep(costs) && "a channel that can be busy needs the engine");
+  const SimulateOptions options;
+  const Prices prices(program, costs, options);
+  std::vector<Nanoseconds> lanes = sweep_computes(program, prices);
+  if (!step_end_is_free(costs)) lanes = StepEnd(program, prices, std::move(lanes)).run();
+  return lanes.empty() ? 0 : *std::max_element(lanes.begin(), lanes.end());
+}
+
+}  // namespace penstock

@@ -1,0 +1,101 @@
+// File: idle_walk.h. Goes through the idle stretches of a timeline without storing them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "lanes.h"
+#include "penstock/metrics.h"
+#include "penstock/timeline.h"
+
+namespace penstock {
+
+// The input that the spans of a pair waited for longest: the latest of their transfers, or -1.
+inline std::int32_t binding_transfer(const Timeline& timeline, std::int32_t first,
+                                     std::int32_t last) {
+  std::int32_t binding = -1;
+  for (std::int32_t i = first; i < last; ++i) {
+    const std::int32_t input = timeline.spans[static_cast<std::size_t>(i)].awaits;
+    if (input < 0) continue;
+    if (binding < 0 || timeline.transfers[static_cast<std::size_t>(input)].end >
+                           timeline.transfers[static_cast<std::size_t>(binding)].end) {
+      binding = input;
+    }
+  }
+  return binding;
+}
+
+// Calls visit(const Idle&) for every stretch that is not empty, by actor, then time.
+template <class Visit>
+class IdleWalk {
+ public:
+  IdleWalk(const Timeline& timeline, Visit visit)
+      : timeline_(timeline), visit_(visit), window_(window_of(timeline)) {
+    for (const Span& span : timeline.spans) {
+      if (span.kind == ActionKind::Compute) ops_end_ = std::max(ops_end_, span.end);
+    }
+  }
+
+  void run() {
+    const std::vector<SpanRange> lanes = lanes_of(timeline_);
+    for (std::size_t actor = 0; actor < lanes.size(); ++actor) {
+      now_ = {.actor = static_cast<std::int32_t>(actor)};
+      walk(lanes[actor]);
+    }
+  }
+
+ private:
+  void walk(SpanRange lane) {
+    at_ = window_.begin;
+    for (std::int32_t first = lane.first; first < lane.last;) {
+      const std::int32_t last = end_of_pair(timeline_, first, lane.last);
+      const Span& span = timeline_.spans[static_cast<std::size_t>(first)];
+      now_.span = first;
+      now_.transfer = binding_transfer(timeline_, first, last);
+      gap_before(span, first == lane.first);
+      const bool collective =
+          span.kind == ActionKind::ReduceGradients || span.kind == ActionKind::GlobalNorm;
+      if (collective) until(span.end, IdleCause::Collective);
+      for (; first < last; ++first) {
+        at_ = std::max(at_, timeline_.spans[static_cast<std::size_t>(first)].end);
+      }
+    }
+    now_.span = -1;
+    now_.transfer = -1;
+    until(window_.end, lane.first == lane.last ? IdleCause::WarmUp : IdleCause::Drain);
+  }
+
+  void gap_before(const Span& span, bool first_of_actor) {
+    if (first_of_actor) return until(span.start, IdleCause::WarmUp);
+    if (span.kind != ActionKind::Compute) {
+      until(std::min(span.start, ops_end_), IdleCause::Drain);
+      return until(span.start, IdleCause::Collective);
+    }
+    if (now_.transfer >= 0) {
+      const Transfer& input = timeline_.transfers[static_cast<std::size_t>(now_.transfer)];
+      until(std::min(span.start, input.ready), IdleCause::Dependency);
+      until(std::min(span.start, input.start), IdleCause::Blocked);
+      until(std::min(span.start, input.end), IdleCause::P2p);
+    }
+    until(span.start, IdleCause::Blocked);
+  }
+
+  void until(Nanoseconds end, IdleCause cause) {
+    if (end <= at_) return;
+    now_.cause = cause;
+    now_.start = at_;
+    now_.end = end;
+    at_ = end;
+    visit_(now_);
+  }
+
+  const Timeline& timeline_;
+  Visit visit_;
+  Window window_;
+  Nanoseconds ops_end_ = 0;  // of the last F, B, I or W of any actor
+  Nanoseconds at_ = 0;       // everything of this actor before it is accounted for
+  Idle now_;
+};
+
+}  // namespace penstock
