@@ -1,0 +1,35 @@
+// File: scenarios.h. Predictions in one line, for tests.
+#pragma once
+
+#include <string>
+
+#include "penstock/generate.h"
+#include "penstock/metrics.h"
+#include "penstock/program.h"
+#include "penstock/simulate.h"
+
+namespace penstock {
+
+inline Program lowered(const Schedule& schedule,
+                       MessagePlacement placement = MessagePlacement::Linear) {
+  return lower(schedule, {.placement = placement});
+}
+
+inline std::int32_t stages_of(const Program& program) {
+  return static_cast<std::int32_t>(program.schedule.pipeline.stages.size());
+}
+
+// simulated("1f1b", {.actors = 4, .microbatches = 8}, "F=1,B=2")
+inline Timeline simulated(const std::string& name, const GenerateOptions& sizes,
+                          const std::string& costs, const SimulateOptions& options = {}) {
+  const MessagePlacement placement =
+      options.p2p == P2p::Blocking ? MessagePlacement::Paired : MessagePlacement::Linear;
+  const Program program = lowered(generate(name, sizes), placement);
+  return simulate(program, parse_costs(costs, stages_of(program)), options);
+}
+
+inline double makespan_ms(const Timeline& timeline) {
+  return to_ms(measure(timeline).makespan);
+}
+
+}  // namespace penstock
