@@ -26,6 +26,22 @@ inline std::int32_t binding_transfer(const Timeline& timeline, std::int32_t firs
   return binding;
 }
 
+// Where a gap from `begin` to `end` that ends with `input` splits: until it was sent, until it was
+// on its channel, until it arrived.
+struct GapParts {
+  Nanoseconds sent = 0;
+  Nanoseconds started = 0;
+  Nanoseconds arrived = 0;
+};
+
+inline GapParts parts_of_gap(const Transfer& input, Nanoseconds begin, Nanoseconds end) {
+  GapParts parts;
+  parts.sent = std::clamp(input.ready, begin, end);
+  parts.started = std::clamp(input.start, parts.sent, end);
+  parts.arrived = std::clamp(input.end, parts.started, end);
+  return parts;
+}
+
 // Calls visit(const Idle&) for every stretch that is not empty, by actor, then time.
 template <class Visit>
 class IdleWalk {
@@ -72,11 +88,12 @@ class IdleWalk {
       until(std::min(span.start, ops_end_), IdleCause::Drain);
       return until(span.start, IdleCause::Collective);
     }
-    if (now_.transfer >= 0) {
+    if (now_.transfer >= 0 && span.start > at_) {
       const Transfer& input = timeline_.transfers[static_cast<std::size_t>(now_.transfer)];
-      until(std::min(span.start, input.ready), IdleCause::Dependency);
-      until(std::min(span.start, input.start), IdleCause::Blocked);
-      until(std::min(span.start, input.end), IdleCause::P2p);
+      const GapParts parts = parts_of_gap(input, at_, span.start);
+      until(parts.sent, IdleCause::Dependency);
+      until(parts.started, IdleCause::Blocked);
+      until(parts.arrived, IdleCause::P2p);
     }
     until(span.start, IdleCause::Blocked);
   }

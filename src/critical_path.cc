@@ -1,0 +1,216 @@
+// Walks back from the last end: what did each start wait for?
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "idle_walk.h"
+#include "lanes.h"
+#include "penstock/metrics.h"
+
+namespace penstock {
+namespace {
+
+bool is_none(const CriticalLink& link) {
+  return link.span < 0 && link.transfer < 0;
+}
+
+// What ends when, over all actors, in the order of time. Built only where a start is explained by
+// neither its own lane nor its own input: a queue, a rendezvous, a norm exchange.
+class Ends {
+ public:
+  explicit Ends(const Timeline& timeline) : timeline_(timeline) {
+    for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+      const Span& span = timeline.spans[i];
+      add({.span = static_cast<std::int32_t>(i), .start = span.start, .end = span.end});
+    }
+    for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
+      const Transfer& transfer = timeline.transfers[i];
+      add({.transfer = static_cast<std::int32_t>(i), .start = transfer.start, .end = transfer.end});
+    }
+    std::stable_sort(links_.begin(), links_.end(), before);
+  }
+
+  // What ended exactly at `time`: something of one of the two actors if there is, else anything.
+  CriticalLink at(Nanoseconds time, std::int32_t actor, std::int32_t other) const {
+    const auto [first, last] =
+        std::equal_range(links_.begin(), links_.end(), CriticalLink{.end = time}, before);
+    if (first == last) return {};
+    const auto near = std::find_if(first, last, [&](const CriticalLink& link) {
+      return touches(link, actor) || touches(link, other);
+    });
+    return near == last ? *first : *near;
+  }
+
+ private:
+  static bool before(const CriticalLink& a, const CriticalLink& b) { return a.end < b.end; }
+
+  // What took no time explains nothing: it started then for the same reason.
+  void add(const CriticalLink& link) {
+    if (link.end > link.start) links_.push_back(link);
+  }
+
+  bool touches(const CriticalLink& link, std::int32_t actor) const {
+    if (link.span >= 0) return timeline_.spans[static_cast<std::size_t>(link.span)].actor == actor;
+    const Transfer& transfer = timeline_.transfers[static_cast<std::size_t>(link.transfer)];
+    return transfer.from == actor || transfer.to == actor;
+  }
+
+  const Timeline& timeline_;
+  std::vector<CriticalLink> links_;
+};
+
+// The transfers that each actor sends, in the order of their starts.
+class Sent {
+ public:
+  explicit Sent(const Timeline& timeline)
+      : timeline_(timeline), by_actor_(static_cast<std::size_t>(timeline.actors)) {
+    std::vector<std::int32_t> order(timeline.transfers.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+      return transfer(a).start < transfer(b).start;
+    });
+    for (const std::int32_t i : order) {
+      by_actor_[static_cast<std::size_t>(transfer(i).from)].push_back(i);
+    }
+  }
+
+  // The last transfer that `actor` sent before transfer `i` started and that had not arrived then:
+  // to `to`, or to anybody (-1). -1 if there is none.
+  std::int32_t under_way(std::int32_t i, std::int32_t actor, std::int32_t to) const {
+    const std::vector<std::int32_t>& sent = by_actor_[static_cast<std::size_t>(actor)];
+    const Nanoseconds start = transfer(i).start;
+    auto at = std::upper_bound(
+        sent.begin(), sent.end(), start,
+        [&](Nanoseconds time, std::int32_t other) { return time < transfer(other).start; });
+    while (at != sent.begin()) {
+      const std::int32_t before = *--at;
+      const bool earlier = transfer(before).start < start || before < i;
+      if (before == i || !earlier || (to >= 0 && transfer(before).to != to)) continue;
+      return transfer(before).end >= start ? before : -1;
+    }
+    return -1;
+  }
+
+ private:
+  const Transfer& transfer(std::int32_t i) const {
+    return timeline_.transfers[static_cast<std::size_t>(i)];
+  }
+
+  const Timeline& timeline_;
+  std::vector<std::vector<std::int32_t>> by_actor_;
+};
+
+class WalkBack {
+ public:
+  explicit WalkBack(const Timeline& timeline) : timeline_(timeline), lanes_(lanes_of(timeline)) {}
+
+  std::vector<CriticalLink> run() {
+    std::vector<CriticalLink> path;
+    const Nanoseconds begin = window_of(timeline_).begin;
+    // Each step goes back in time or to what was queued earlier. The bound is for imported
+    // timelines, whose times need not make sense.
+    const std::size_t longest = timeline_.spans.size() + timeline_.transfers.size();
+    CriticalLink link = last_to_end();
+    while (!is_none(link) && path.size() < longest) {
+      path.push_back(link);
+      if (link.start <= begin) break;
+      link = link.span >= 0 ? before_span(link.span) : before_transfer(link.transfer);
+    }
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+
+ private:
+  const Span& span(std::int32_t i) const { return timeline_.spans[static_cast<std::size_t>(i)]; }
+  const Transfer& transfer(std::int32_t i) const {
+    return timeline_.transfers[static_cast<std::size_t>(i)];
+  }
+
+  // As far as it explains a start at `until`.
+  CriticalLink of_span(std::int32_t i, Nanoseconds until) const {
+    return {.span = i, .start = span(i).start, .end = std::min(until, span(i).end)};
+  }
+  CriticalLink of_transfer(std::int32_t i, Nanoseconds until) const {
+    if (i < 0) return {};
+    return {.transfer = i, .start = transfer(i).start, .end = std::min(until, transfer(i).end)};
+  }
+
+  CriticalLink last_to_end() const {
+    const auto last = std::max_element(timeline_.spans.begin(), timeline_.spans.end(),
+                                       [](const Span& a, const Span& b) { return a.end < b.end; });
+    if (last == timeline_.spans.end()) return {};
+    return of_span(static_cast<std::int32_t>(last - timeline_.spans.begin()), last->end);
+  }
+
+  // The later of the two, either of which may be none; the first of equals.
+  static CriticalLink later(const CriticalLink& a, const CriticalLink& b) {
+    if (is_none(a) || is_none(b)) return is_none(a) ? b : a;
+    return b.end > a.end ? b : a;
+  }
+
+  // What the actor ran before, or the input (of the pair that holds `i`).
+  CriticalLink before_span(std::int32_t i) {
+    const Nanoseconds start = span(i).start;
+    const SpanRange lane = lanes_[static_cast<std::size_t>(span(i).actor)];
+    std::int32_t first = i;
+    while (first > lane.first && span(first).overlaps_previous) --first;
+    const CriticalLink own = first > lane.first ? of_span(first - 1, start) : CriticalLink{};
+    const std::int32_t input =
+        binding_transfer(timeline_, first, end_of_pair(timeline_, first, lane.last));
+    const CriticalLink near = later(own, of_transfer(input, start));
+    if (!is_none(near) && near.end == start) return near;
+    return later(near, ends().at(start, span(i).actor, span(i).actor));
+  }
+
+  // Its producer; if it queued, what it queued behind.
+  CriticalLink before_transfer(std::int32_t i) {
+    const Transfer& it = transfer(i);
+    const CriticalLink producer = producer_of(it);
+    if (it.start == it.ready) return producer;
+    const CriticalLink ahead = of_transfer(sent().under_way(i, it.from, it.to), it.start);
+    if (!is_none(ahead)) return ahead;
+    const CriticalLink ended = ends().at(it.start, it.from, it.to);
+    if (!is_none(ended)) return ended;
+    const CriticalLink sender = of_transfer(sent().under_way(i, it.from, -1), it.start);
+    const CriticalLink receiver = of_transfer(sent().under_way(i, it.to, -1), it.start);
+    return later(producer, later(sender, receiver));
+  }
+
+  // The span of its op, else the last that its sender ended by then.
+  CriticalLink producer_of(const Transfer& it) const {
+    const SpanRange lane = lanes_[static_cast<std::size_t>(it.from)];
+    const auto first = timeline_.spans.begin() + lane.first;
+    const auto last =
+        std::upper_bound(first, timeline_.spans.begin() + lane.last, it.ready,
+                         [](Nanoseconds time, const Span& span) { return time < span.end; });
+    if (last == first) return {};
+    auto producer = last - 1;
+    for (auto same = producer; same->end == (last - 1)->end; --same) {
+      if (same->op == it.op) producer = same;
+      if (same == first) break;
+    }
+    return of_span(static_cast<std::int32_t>(producer - timeline_.spans.begin()), it.ready);
+  }
+
+  const Ends& ends() {
+    if (!ends_) ends_.emplace(timeline_);
+    return *ends_;
+  }
+  const Sent& sent() {
+    if (!sent_) sent_.emplace(timeline_);
+    return *sent_;
+  }
+
+  const Timeline& timeline_;
+  std::vector<SpanRange> lanes_;
+  std::optional<Ends> ends_;
+  std::optional<Sent> sent_;
+};
+
+}  // namespace
+
+std::vector<CriticalLink> critical_path(const Timeline& timeline) {
+  return WalkBack(timeline).run();
+}
+
+}  // namespace penstock
