@@ -10,36 +10,11 @@
 namespace penstock::testing {
 namespace {
 
-// Vocabulary of bytes, so that real text can be read.
-Model text_model(Model model) {
-  model.vocabulary = 256;
-  model.max_positions = 16;
-  return model;
-}
-
-// Blocks shared out evenly to `parts` parts; E in the first, L in the last.
-Split even(const Model& model, std::int32_t parts) {
-  Split split{{0}};
-  for (std::int32_t part = 1; part < parts; ++part) {
-    split.first.push_back(1 + model.layers * part / parts);
-  }
-  split.first.push_back(model.layers + 2);
-  return split;
-}
-
-TrainSettings settings(std::int32_t steps) {
-  TrainSettings train;
-  train.steps = steps;
-  train.optimizer.lr = 1e-2;
-  train.optimizer.warmup_steps = 2;
-  return train;
-}
-
 Trained train(const Model& model, std::string_view schedule, std::int32_t stages,
               std::int32_t microbatches, std::int32_t steps, std::int32_t global = 8) {
   const Schedule made = generate(schedule, {.actors = stages, .microbatches = microbatches});
-  const Batch batch{.global = global, .micro = global / microbatches, .sequence = 16};
-  return Trainer(one_actor_plan(model, made, even(model, stages), batch, settings(steps)))
+  const Batch batch = text_batch(global, microbatches);
+  return Trainer(one_actor_plan(model, made, even_split(model, stages), batch, settings(steps)))
       .run(steps);
 }
 
@@ -103,9 +78,9 @@ TEST(TrainingOps, InputThenWeightGradientIsTheFullBackward) {
     }
     late.order[actor].insert(late.order[actor].end(), weights.begin(), weights.end());
   }
-  const Batch batch{.global = 8, .micro = 2, .sequence = 16};
+  const Batch batch = text_batch(8, 4);
   const auto run = [&](const Schedule& schedule) {
-    return Trainer(one_actor_plan(model, schedule, even(model, 2), batch, settings(3))).run(3);
+    return Trainer(one_actor_plan(model, schedule, even_split(model, 2), batch, settings(3))).run(3);
   };
   const Trained expected = run(full);
   for (const Schedule& schedule : {halves, late}) {
@@ -118,8 +93,8 @@ TEST(TrainingOps, InputThenWeightGradientIsTheFullBackward) {
 TEST(TrainingOps, RestoreUndoesSteps) {
   const Model model = text_model(tiny_llama());
   const Schedule schedule = generate("gpipe", {.actors = 1, .microbatches = 2});
-  const Batch batch{.global = 4, .micro = 2, .sequence = 16};
-  const RunPlan plan = one_actor_plan(model, schedule, even(model, 1), batch, settings(4));
+  const Batch batch = text_batch(4, 2);
+  const RunPlan plan = one_actor_plan(model, schedule, even_split(model, 1), batch, settings(4));
   Trainer straight(plan);
   const Trained expected = straight.run(4);
   Trainer profiled(plan);
@@ -129,6 +104,73 @@ TEST(TrainingOps, RestoreUndoesSteps) {
   const Trained trained = profiled.run(4);
   EXPECT_EQ(trained.losses, expected.losses);
   EXPECT_EQ(trained.digests, expected.digests);
+}
+
+// Every tensor's digest, before any step, by split.
+TEST(CpuDevice, InitialValuesDoNotDependOnTheSplit) {
+  for (const auto& [name, tiny] : all_tiny_models()) {
+    Model model = text_model(tiny);
+    model.layers = 4;
+    const auto digests = [&](std::int32_t stages) {
+      const Schedule schedule = generate("gpipe", {.actors = stages, .microbatches = 1});
+      return Trainer(one_actor_plan(model, schedule, even_split(model, stages), text_batch(2, 1),
+                                    settings(1)))
+          .run(0)
+          .digests;
+    };
+    EXPECT_EQ(digests(1).size(), model_tensors(model).size()) << name;
+    EXPECT_EQ(digests(1), digests(2)) << name;
+    EXPECT_EQ(digests(1), digests(4)) << name;
+  }
+}
+
+TEST(CpuDevice, SeedsDiffer) {
+  const Model model = text_model(tiny_gpt2());
+  const Schedule schedule = generate("gpipe", {.actors = 1, .microbatches = 1});
+  RunPlan plan =
+      one_actor_plan(model, schedule, even_split(model, 1), text_batch(2, 1), settings(1));
+  const auto first = Trainer(plan).run(0).digests;
+  plan.train.seed = 2;
+  EXPECT_NE(Trainer(plan).run(0).digests.at("transformer.wte.weight"),
+            first.at("transformer.wte.weight"));
+}
+
+// Unequal microbatches are consecutive samples all the same.
+TEST(CpuDevice, MicrobatchesMayDifferInSize) {
+  const Model model = text_model(tiny_llama());
+  Schedule schedule = generate("gpipe", {.actors = 1, .microbatches = 3});
+  schedule.pipeline.microbatches[0].sequences = 1;
+  schedule.pipeline.microbatches[1].sequences = 3;
+  schedule.pipeline.microbatches[2].sequences = 2;
+  const Batch batch = text_batch(6, 3);
+  const Trained uneven =
+      Trainer(one_actor_plan(model, schedule, even_split(model, 1), batch, settings(1))).run(1);
+  const Trained whole = train(model, "gpipe", 1, 1, 1, 6);
+  EXPECT_NEAR(uneven.losses[0], whole.losses[0], 1e-8 * whole.losses[0]);
+  EXPECT_NEAR(uneven.norms[0], whole.norms[0], 1e-6 * whole.norms[0]);
+}
+
+TEST(CpuDevice, RefusesPlansItCannotTrain) {
+  const Model model = text_model(tiny_gpt2());
+  const Schedule schedule = generate("gpipe", {.actors = 1, .microbatches = 3});
+  const RunPlan good =
+      one_actor_plan(model, schedule, even_split(model, 1), text_batch(6, 3), settings(1));
+  EXPECT_NO_THROW(make_cpu_device(good, 0));
+  RunPlan plan = good;
+  plan.batch.global = 7;
+  EXPECT_THROW(make_cpu_device(plan, 0), Error);
+  plan = good;
+  plan.batch.sequence = 17;  // positions: 16
+  EXPECT_THROW(make_cpu_device(plan, 0), Error);
+  plan = good;
+  plan.program.schedule.pipeline.microbatches[1].slice_tokens = {8, 8};
+  EXPECT_THROW(make_cpu_device(plan, 0), Error);
+  plan = good;
+  plan.model->vocabulary = 100;  // the text has letters above
+  EXPECT_THROW(make_cpu_device(plan, 0), Error);
+  plan = good;
+  plan.train.data = "/nonexistent";
+  EXPECT_THROW(make_cpu_device(plan, 0), Error);
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// A step allocates nothing: its durations are what the profile and the prediction rest on.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "device/device.h"
+#include "text_model.h"
+
+namespace {
+std::atomic<std::int64_t> allocations = 0;
+}
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  ++allocations;
+  const auto step = static_cast<std::size_t>(alignment);
+  if (void* memory = std::aligned_alloc(step, (size + step - 1) / step * step)) return memory;
+  throw std::bad_alloc();
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace penstock::testing {
+namespace {
+
+class SteadyState : public ::testing::TestWithParam<NamedModel> {};
+
+TEST_P(SteadyState, OpsAllocateNothing) {
+  const Model model = text_model(GetParam().model);
+  const Schedule schedule = generate("gpipe", {.actors = 1, .microbatches = 3});
+  const RunPlan plan =
+      one_actor_plan(model, schedule, even_split(model, 1), text_batch(6, 3), settings(4));
+  const auto device = make_cpu_device(plan, 0);
+  const auto step = [&](std::int64_t number) {
+    device->begin_step(number);
+    for (const Compute& compute : plan.program.computes) device->run(compute.op, {}, {});
+    device->update(0, number, 1e-3, 1);
+  };
+  step(0);
+  const std::int64_t before = allocations;
+  step(1);
+  EXPECT_EQ(allocations, before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, SteadyState, ::testing::ValuesIn(all_tiny_models()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace penstock::testing
