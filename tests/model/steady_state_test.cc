@@ -1,34 +1,9 @@
 // A step allocates nothing: its durations are what the profile and the prediction rest on.
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include <gtest/gtest.h>
 
+#include "counted_new.h"
 #include "device/device.h"
 #include "text_model.h"
-
-namespace {
-std::atomic<std::int64_t> allocations = 0;
-}
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  ++allocations;
-  const auto step = static_cast<std::size_t>(alignment);
-  if (void* memory = std::aligned_alloc(step, (size + step - 1) / step * step)) return memory;
-  throw std::bad_alloc();
-}
-
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace penstock::testing {
 namespace {
@@ -47,9 +22,9 @@ TEST_P(SteadyState, OpsAllocateNothing) {
     device->update(0, number, 1e-3, 1);
   };
   step(0);
-  const std::int64_t before = allocations;
+  const std::int64_t before = allocations();
   step(1);
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(allocations(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SteadyState, ::testing::ValuesIn(all_tiny_models()),

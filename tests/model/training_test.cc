@@ -1,11 +1,11 @@
 // The CPU device, training on one actor.
-#include "training.h"
 
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-#include "tiny_models.h"
+#include "penstock/error.h"
+#include "text_model.h"
 
 namespace penstock::testing {
 namespace {
@@ -80,7 +80,8 @@ TEST(TrainingOps, InputThenWeightGradientIsTheFullBackward) {
   }
   const Batch batch = text_batch(8, 4);
   const auto run = [&](const Schedule& schedule) {
-    return Trainer(one_actor_plan(model, schedule, even_split(model, 2), batch, settings(3))).run(3);
+    return Trainer(one_actor_plan(model, schedule, even_split(model, 2), batch, settings(3)))
+        .run(3);
   };
   const Trained expected = run(full);
   for (const Schedule& schedule : {halves, late}) {
