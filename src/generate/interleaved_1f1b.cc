@@ -5,6 +5,7 @@
 #include "members.h"
 #include "order.h"
 #include "penstock/error.h"
+#include "penstock/nearest.h"
 
 namespace penstock {
 namespace {
@@ -56,6 +57,8 @@ std::int32_t megatron_group(const GenerateOptions& options) {
   return group;
 }
 
+constexpr std::string_view kVariants[] = {"torch", "megatron"};
+
 std::int32_t group_size(const GenerateOptions& options) {
   const auto variant = options.option.find("variant");
   const bool grouped = options.option.contains("group");
@@ -65,7 +68,7 @@ std::int32_t group_size(const GenerateOptions& options) {
   if (variant->second == "megatron") return megatron_group(options);
   if (variant->second != "torch") {
     throw Error("option variant", fmt::format("no variant '{}'", variant->second),
-                "known: torch, megatron");
+                did_you_mean(variant->second, kVariants));
   }
   if (grouped) {
     throw Error("option group", "torch's rule has no groups", "leave out variant=torch");

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "penstock/check.h"
+#include "penstock/error.h"
 #include "penstock/generate.h"
 #include "penstock/program.h"
 #include "tables.h"
 
 namespace penstock {
 namespace {
+
+using testing::ElementsAre;
 
 // An actor's program in torch's cells: "0SEND_F3" names the stage that gave, "1RECV_F3" the one
 // that takes.
@@ -76,6 +79,126 @@ INSTANTIATE_TEST_SUITE_P(Torch, Comms,
                                          "looped_bfs_p2_v2_m4", "looped_bfs_p4_v2_m3",
                                          "looped_bfs_p4_v2_m8", "looped_bfs_p4_v4_m16", "zbv_p4_m8",
                                          "dualpipev_p4_m8", "interleaved_zb1p_p4_v2_m8"));
+
+// Every kind of action as one word: "0F1", "0SEND_F1", "reduce0", "norm", "update1".
+std::vector<Row> words_of(Program program) {
+  std::vector<Row> ends;
+  for (std::vector<Action>& actions : program.actions) {
+    Row& end = ends.emplace_back();
+    std::vector<Action> body;
+    for (const Action& action : actions) {
+      const std::string number = std::to_string(action.index);
+      switch (action.kind) {
+        case ActionKind::ReduceGradients:
+          end.push_back("reduce" + number);
+          break;
+        case ActionKind::GlobalNorm:
+          end.push_back("norm");
+          break;
+        case ActionKind::Update:
+          end.push_back("update" + number);
+          break;
+        default:
+          EXPECT_TRUE(end.empty()) << "the step's end comes last";
+          body.push_back(action);
+      }
+    }
+    actions = body;
+  }
+  std::vector<Row> rows = comms_of(program);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].insert(rows[i].end(), ends[i].begin(), ends[i].end());
+  }
+  return rows;
+}
+
+TEST(Lower, WritesWhatEachActorDoes) {
+  const Schedule schedule = generate("1f1b", {.actors = 2, .microbatches = 2});
+  EXPECT_THAT(words_of(lower(schedule)),
+              ElementsAre(ElementsAre("0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0B0",
+                                      "0RECV_B1", "0B1", "norm", "update0"),
+                          ElementsAre("1RECV_F0", "1F0", "1RECV_F1", "1B0", "1SEND_B0", "1F1",
+                                      "1B1", "1SEND_B1", "norm", "update1")));
+  EXPECT_THAT(words_of(lower(schedule, {.placement = MessagePlacement::Paired})),
+              ElementsAre(ElementsAre("0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0B0",
+                                      "0RECV_B1", "0B1", "norm", "update0"),
+                          ElementsAre("1RECV_F0", "1F0", "1B0", "1SEND_B0", "1RECV_F1", "1F1",
+                                      "1B1", "1SEND_B1", "norm", "update1")));
+}
+
+TEST(Lower, ReceivesForAPairBeforeItAndSendsAfterIt) {
+  const Program program = lower(schedule_of("0F0 0F1 (0F2;0B0) 0B1 0B2\n1F0 1B0 1F1 1F2 1B1 1B2"),
+                                {.placement = MessagePlacement::Paired, .step_end = false});
+  EXPECT_THAT(comms_of(program)[0],
+              ElementsAre("0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0F2", "0B0",
+                          "0SEND_F2", "0RECV_B1", "0B1", "0RECV_B2", "0B2"));
+}
+
+TEST(Lower, SumsSharedGradientsInOneOrderOnEveryActor) {
+  Schedule schedule = schedule_of("0F0 3F1 3B1 0B0\n2F1 1F0 1B0 2B1");
+  schedule.pipeline.stages = {{0, 0}, {1, 1}, {1, 0}, {0, 1}};
+  schedule.pipeline.routes = {{0, 1}, {2, 3}};
+  schedule.pipeline.microbatches = {{.route = 0}, {.route = 1}};
+  const Program program = lower(schedule, {.shared = {{0, 3}}});
+  EXPECT_THAT(program.shared, ElementsAre(ElementsAre(0, 3), ElementsAre(0, 2), ElementsAre(1, 3)))
+      << "what is asked for (here within actor 0), then the mirrored copies";
+  const std::vector<Row> words = words_of(program);
+  EXPECT_EQ(Row(words[0].end() - 6, words[0].end()),
+            (Row{"reduce0", "reduce1", "reduce2", "norm", "update0", "update3"}));
+  EXPECT_EQ(Row(words[1].end() - 5, words[1].end()),
+            (Row{"reduce1", "reduce2", "norm", "update1", "update2"}));
+}
+
+TEST(Lower, SendsNothingOnOneActor) {
+  for (const Generator& generator : generators()) {
+    const Program program = lower(generate(generator.name, {.actors = 1, .microbatches = 3}));
+    EXPECT_TRUE(program.messages.empty()) << generator.name;
+  }
+}
+
+TEST(Lower, RefusesADeadlock) {
+  try {
+    lower(schedule_of("0F0 0B0 0F1 0B1\n1F1 1B1 1F0 1B0"));
+    FAIL() << "lowered a deadlock";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("deadlock: actor 0 waits at 0B0 for 1B0"));
+  }
+  EXPECT_THROW(lower(schedule_of("0B0 0F0")), Error);
+  EXPECT_THROW(lower(schedule_of("0F0\n1B0")), Error);
+}
+
+// Gradients of a stage add up in the order in which its backwards run.
+TEST(Lower, OneActorKeepsTheOrderOfEveryStage) {
+  const Schedule schedule = schedule_of(read_rows("torch/dualpipev_p4_m8.compute.csv"));
+  const Schedule one = on_one_actor(schedule);
+  EXPECT_EQ(one.pipeline.actors, 1);
+  ASSERT_EQ(one.order.size(), 1u);
+  const auto of_stage = [](const Schedule& s, std::int32_t stage) {
+    std::vector<std::string> ops;
+    for (const std::vector<Step>& order : s.order) {
+      for (const Step& step : order) {
+        if (step.op.stage == stage) ops.push_back(to_string(step.op));
+      }
+    }
+    return ops;
+  };
+  for (std::int32_t stage = 0; stage < 8; ++stage) {
+    EXPECT_EQ(of_stage(one, stage), of_stage(schedule, stage));
+  }
+}
+
+TEST(PlanHash, TellsPlansApart) {
+  const Schedule schedule = generate("1f1b", {.actors = 4, .microbatches = 8});
+  const std::uint64_t hash = plan_hash(lower(schedule));
+  EXPECT_EQ(plan_hash(lower(schedule)), hash);
+  EXPECT_NE(plan_hash(lower(schedule, {.placement = MessagePlacement::Paired})), hash);
+  EXPECT_NE(plan_hash(lower(schedule, {.shared = {{0, 3}}})), hash);
+  EXPECT_NE(plan_hash(lower(generate("gpipe", {.actors = 4, .microbatches = 8}))), hash);
+  EXPECT_NE(plan_hash(lower(generate("1f1b", {.actors = 4, .microbatches = 9}))), hash);
+  Schedule sequences = schedule;
+  sequences.pipeline.microbatches[3].sequences = 2;
+  EXPECT_NE(plan_hash(lower(sequences)), hash);
+}
 
 }  // namespace
 }  // namespace penstock

@@ -1,0 +1,109 @@
+// What generate() refuses, and why.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "penstock/error.h"
+#include "penstock/generate.h"
+
+namespace penstock {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> refusal(const char* name, const GenerateOptions& options) {
+  std::vector<std::string> texts;
+  try {
+    generate(name, options);
+  } catch (const Error& error) {
+    for (const Problem& problem : error.problems()) texts.push_back(to_string(problem));
+  }
+  return texts;
+}
+
+TEST(Refuse, UnknownNames) {
+  EXPECT_THAT(refusal("gpip", {}), ElementsAre("schedule: no schedule is called 'gpip'\n"
+                                               "  hint: did you mean 'gpipe'?"));
+  EXPECT_THAT(refusal("", {}), ElementsAre(HasSubstr("no schedule is called ''\n  hint: known: ")));
+  EXPECT_THAT(refusal("interleaved_1f1b", {.chunks = 2, .option = {{"grup", "4"}}}),
+              ElementsAre("option grup: interleaved_1f1b has no such option\n"
+                          "  hint: did you mean 'group'?"));
+  EXPECT_THAT(refusal("1f1b", {.option = {{"group", "4"}, {"variant", "torch"}}}),
+              ElementsAre("option group: 1f1b has no such option\n  hint: it takes none",
+                          "option variant: 1f1b has no such option\n  hint: it takes none"));
+}
+
+TEST(Refuse, SizesBelowOneAllAtOnce) {
+  for (const Generator& generator : generators()) {
+    EXPECT_THAT(refusal(generator.name.data(), {.actors = 0, .chunks = -1, .microbatches = 0}),
+                ElementsAre("actors: 0 is below 1\n  hint: at least 1",
+                            "chunks: -1 is below 1\n  hint: at least 1",
+                            "microbatches: 0 is below 1\n  hint: at least 1"))
+        << generator.name;
+  }
+}
+
+TEST(Refuse, HugeSizes) {
+  constexpr std::int32_t kMost = 2147483647;
+  for (const Generator& generator : generators()) {
+    const char* name = generator.name.data();
+    EXPECT_THAT(refusal(name, {.actors = kMost, .chunks = kMost, .microbatches = kMost}),
+                ElementsAre(HasSubstr("make more than 50 million ops\n"
+                                      "  hint: ask for fewer microbatches")));
+    EXPECT_THAT(refusal(name, {.actors = 1, .microbatches = kMost}),
+                ElementsAre(HasSubstr("make more than 50 million ops")));
+  }
+}
+
+TEST(Refuse, Slices) {
+  EXPECT_THAT(refusal("gpipe", {.slices = 2}),
+              ElementsAre("slices: gpipe does not slice microbatches\n  hint: leave out slices"));
+}
+
+TEST(Refuse, ChunksWhereThereIsOneStageEach) {
+  for (const char* name : {"gpipe", "1f1b", "eager_1f1b"}) {
+    EXPECT_THAT(refusal(name, {.actors = 2, .chunks = 2, .microbatches = 2}),
+                ElementsAre(std::string("chunks: ") + name +
+                            " has one stage per actor, not 2\n"
+                            "  hint: interleaved_1f1b and looped_bfs take several"));
+  }
+}
+
+TEST(Refuse, WhatTheInterleavedRulesRefuse) {
+  const auto sizes = [](int microbatches, std::map<std::string, std::string> option) {
+    return GenerateOptions{
+        .actors = 4, .chunks = 2, .microbatches = microbatches, .option = std::move(option)};
+  };
+  const auto refused = [&](int microbatches, std::map<std::string, std::string> option) {
+    return refusal("interleaved_1f1b", sizes(microbatches, std::move(option)));
+  };
+  EXPECT_THAT(refused(9, {}),
+              ElementsAre("microbatches: interleaved_1f1b runs 9 microbatches on 4 actors in 2 "
+                          "rounds, which do not divide them evenly\n  hint: 8 microbatches would "
+                          "do; or --option group=G for Megatron's rule"));
+  EXPECT_THAT(refused(10, {}), testing::IsEmpty()) << "two rounds of five";
+  EXPECT_THAT(refused(10, {{"group", "4"}}),
+              ElementsAre("option group: groups of 4 leave 2 of 10 microbatches over, too few for "
+                          "4 actors\n  hint: Megatron's rule: the last group has at least as many "
+                          "microbatches as actors"));
+  EXPECT_THAT(refused(10, {{"variant", "megatron"}}),
+              ElementsAre(HasSubstr("groups of 4 leave 2")));
+  EXPECT_THAT(
+      refused(8, {{"group", "3"}}),
+      ElementsAre("option group: a group of 3 is not between the 4 actors and the 8 "
+                  "microbatches\n  hint: Megatron's rule: actors <= group <= microbatches"));
+  EXPECT_THAT(refused(8, {{"group", "9"}}), ElementsAre(HasSubstr("a group of 9 is not between")));
+  for (const char* text : {"0", "-1", "four", "4x", "", "99999999999"}) {
+    EXPECT_THAT(refused(8, {{"group", text}}),
+                ElementsAre(std::string("option group: '") + text +
+                            "' is no positive number\n  hint: for example group=4"));
+  }
+  EXPECT_THAT(refused(8, {{"variant", "tourch"}}),
+              ElementsAre("option variant: no variant 'tourch'\n  hint: did you mean 'torch'?"));
+  EXPECT_THAT(refused(8, {{"variant", "torch"}, {"group", "4"}}),
+              ElementsAre("option group: torch's rule has no groups\n"
+                          "  hint: leave out variant=torch"));
+}
+
+}  // namespace
+}  // namespace penstock
