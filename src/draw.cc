@@ -1,0 +1,302 @@
+#include "penstock/draw.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "draw_cells.h"
+#include "report/units.h"
+
+namespace penstock {
+namespace {
+
+// How time becomes columns.
+struct Scale {
+  double column = 1;  // nanoseconds
+  int columns = 0;    // of the whole chart
+  // Ops are narrower than a column somewhere: a column shows what runs for most of its time.
+  bool is_overview = false;
+  bool shows_stages = false;  // every op has room for its full name
+
+  int at(Nanoseconds t) const {
+    return static_cast<int>(std::lround(static_cast<double>(t) / column));
+  }
+};
+
+// The greatest time that divides every start and end: on a grid of it the chart is exact.
+Nanoseconds grid(const Chart& chart) {
+  Nanoseconds grid = chart.length;
+  for (const Cell& cell : chart.cells) grid = std::gcd(grid, std::gcd(cell.start, cell.end));
+  return grid;
+}
+
+// Columns that the label needs; with a stage one more: figures of neighbours would run together.
+std::int64_t room_for(const Cell& cell, bool with_stage) {
+  return static_cast<std::int64_t>(label(cell, with_stage).size()) + (with_stage ? 1 : 0);
+}
+
+bool is_op(const Cell& cell) {
+  return cell.look != Look::StepEnd && cell.end > cell.start;
+}
+
+Nanoseconds shortest_op(const Chart& chart) {
+  Nanoseconds shortest = chart.length;
+  for (const Cell& cell : chart.cells) {
+    if (is_op(cell)) shortest = std::min(shortest, cell.end - cell.start);
+  }
+  return shortest;
+}
+
+// Columns per grid step that give every op room for its label, as far as `width` allows.
+std::int64_t stretch(const Chart& chart, Nanoseconds grid, int width) {
+  std::int64_t wanted = 1;
+  for (const Cell& cell : chart.cells) {
+    if (!is_op(cell)) continue;
+    const std::int64_t steps = (cell.end - cell.start) / grid;
+    wanted = std::max(wanted, (room_for(cell, chart.has_chunks) + steps - 1) / steps);
+  }
+  return std::min(wanted, width / (chart.length / grid));
+}
+
+// 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten: a column that is worth a number people
+// can multiply with.
+double nice_column(double least) {
+  double power = 1;
+  while (power * 10 <= least) power *= 10;
+  for (const double factor : {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0}) {
+    if (factor * power >= least) return factor * power;
+  }
+  return 10 * power;
+}
+
+Scale scale_of(const Chart& chart, int width) {
+  Scale scale;
+  if (chart.length == 0) return scale;
+  const Nanoseconds step = grid(chart);
+  if (chart.length / step <= width) {
+    scale.column = static_cast<double>(step) / static_cast<double>(stretch(chart, step, width));
+  } else {
+    scale.column = nice_column(static_cast<double>(chart.length) / width);
+  }
+  scale.columns = std::min(
+      width, static_cast<int>(std::ceil(static_cast<double>(chart.length) / scale.column - 1e-9)));
+  scale.is_overview = static_cast<double>(shortest_op(chart)) < scale.column;
+  scale.shows_stages =
+      chart.has_chunks &&
+      std::all_of(chart.cells.begin(), chart.cells.end(), [&](const Cell& cell) {
+        return !is_op(cell) || room_for(cell, true) <= scale.at(cell.end) - scale.at(cell.start);
+      });
+  return scale;
+}
+
+// One column of a row: its character and how it looks (-1: idle).
+struct Glyph {
+  char character = ' ';
+  std::int32_t look = -1;
+  bool is_later_stage = false;
+};
+using Row = std::vector<Glyph>;
+
+// The longest of the cell's names that fits; in colour, a microbatch's number says more than a
+// letter.
+std::string name_within(const Cell& cell, const Scale& scale, int width, bool color) {
+  std::vector<std::string> names = {label(cell, scale.shows_stages)};
+  if (color && cell.parts.size() == 1 && cell.parts[0].span.kind == ActionKind::Compute) {
+    names.push_back(std::to_string(cell.parts[0].span.op.microbatch));
+  }
+  names.emplace_back(1, letter(cell));
+  for (const std::string& name : names) {
+    if (static_cast<int>(name.size()) <= width) return name;
+  }
+  return {};
+}
+
+void draw_cell(const Cell& cell, const Scale& scale, bool color, Row& row) {
+  const int begin = scale.at(cell.start);
+  const int end = std::min(scale.at(cell.end), scale.columns);
+  std::string text = name_within(cell, scale, end - begin, color);
+  text.resize(static_cast<std::size_t>(std::max(end - begin, 0)), row_of(cell.look).fill);
+  if (color) std::replace(text.begin(), text.end(), row_of(cell.look).fill, ' ');
+  for (int i = begin; i < end; ++i) {
+    row[static_cast<std::size_t>(i)] = {text[static_cast<std::size_t>(i - begin)],
+                                        static_cast<std::int32_t>(cell.look), is_later_stage(cell)};
+  }
+}
+
+// How much of a column each look takes, and with which letter.
+struct Mix {
+  std::array<double, kLooks + 1> share = {};  // last: idle
+  std::array<Glyph, kLooks + 1> glyph = {};
+};
+
+std::vector<Mix> mixes(std::span<const Cell> cells, const Scale& scale) {
+  std::vector<Mix> mixes(static_cast<std::size_t>(scale.columns));
+  for (Mix& mix : mixes) mix.share[kLooks] = 1;
+  for (const Cell& cell : cells) {
+    const double begin = static_cast<double>(cell.start) / scale.column;
+    const double end = static_cast<double>(cell.end) / scale.column;
+    const auto look = static_cast<std::size_t>(cell.look);
+    for (int i = static_cast<int>(begin); i < scale.columns && i < end; ++i) {
+      const double covered = std::min(end, i + 1.0) - std::max(begin, static_cast<double>(i));
+      Mix& mix = mixes[static_cast<std::size_t>(i)];
+      mix.share[look] += covered;
+      mix.share[kLooks] -= covered;
+      mix.glyph[look] = {letter(cell), static_cast<std::int32_t>(look), is_later_stage(cell)};
+    }
+  }
+  return mixes;
+}
+
+// Each column shows one of the looks in it, and what it does not show is owed to the columns after:
+// so the looks keep their proportions, also where ops and columns beat against each other.
+Row draw_overview(std::span<const Cell> cells, const Scale& scale) {
+  constexpr double kNothing = 1e-9;
+  Row row;
+  std::array<double, kLooks + 1> owed = {};
+  for (const Mix& mix : mixes(cells, scale)) {
+    std::size_t best = kLooks;
+    for (std::size_t look = 0; look <= kLooks; ++look) {
+      owed[look] += mix.share[look];
+      if (mix.share[look] < kNothing) continue;
+      if (mix.share[best] < kNothing || owed[look] > owed[best] + kNothing) best = look;
+    }
+    owed[best] -= 1;
+    row.push_back(mix.glyph[best]);
+  }
+  return row;
+}
+
+std::string painted(const Row& row, bool color) {
+  std::string text;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const bool same = i > 0 && row[i].look == row[i - 1].look &&
+                      row[i].is_later_stage == row[i - 1].is_later_stage;
+    if (color && !same) {
+      if (i > 0 && row[i - 1].look >= 0) text += "\x1b[0m";
+      if (row[i].look >= 0) {
+        const LookRow& look = row_of(static_cast<Look>(row[i].look));
+        text += fmt::format("\x1b[38;5;{};48;5;{}m", look.terminal_ink,
+                            look.terminal_ground[row[i].is_later_stage ? 1 : 0]);
+      }
+    }
+    text += row[i].character;
+  }
+  if (color && !row.empty() && row.back().look >= 0) text += "\x1b[0m";
+  return text;
+}
+
+// "|0        |5        |10": a tick stands at the left edge of its column.
+std::string axis(const Chart& chart, const Scale& scale) {
+  constexpr int kLeastGap = 9;
+  const Nanoseconds step = nice_step(scale.column * kLeastGap);
+  const TimeUnit unit = time_unit(chart.length);
+  std::string line;
+  for (Nanoseconds t = 0; t <= chart.length; t += step) {
+    const std::string tick = fmt::format("|{:.6g}", static_cast<double>(t) / unit.nanoseconds);
+    const auto at = static_cast<std::size_t>(scale.at(t));
+    if (at < line.size() + (line.empty() ? 0 : 1)) continue;
+    if (at + tick.size() > static_cast<std::size_t>(scale.columns)) break;
+    line.resize(at, ' ');
+    line += tick;
+  }
+  return line;
+}
+
+Row row_of_actor(std::span<const Cell> cells, const Scale& scale, bool color) {
+  if (scale.is_overview) return draw_overview(cells, scale);
+  Row row(static_cast<std::size_t>(scale.columns));
+  for (const Cell& cell : cells) draw_cell(cell, scale, color, row);
+  return row;
+}
+
+std::string trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string clipped(std::string line, int columns) {
+  const auto most = static_cast<std::size_t>(std::max(columns, 0));
+  if (line.size() > most) line.resize(most);
+  return line;
+}
+
+// What the letters mean, as many to a line as fit.
+std::string legend(const Chart& chart, const Scale& scale, const DrawOptions& options) {
+  struct Entry {
+    std::string plain;
+    std::string shown;
+  };
+  std::vector<Entry> entries;
+  for (const Look look : chart.looks) {
+    const LookRow& row = row_of(look);
+    const Glyph glyph{row.letter, static_cast<std::int32_t>(look), false};
+    const std::string name = fmt::format(" {}", row.name);
+    entries.push_back({row.letter + name, painted({glyph}, options.color) + name});
+  }
+  std::vector<std::string> notes;
+  if (scale.is_overview) {
+    notes.push_back("a column shows one of the ops in it, all in proportion");
+  } else if (!entries.empty()) {
+    notes.push_back(scale.shows_stages ? "3F5: stage 3, microbatch 5" : "F5: microbatch 5");
+  }
+  if (chart.has_chunks && !scale.shows_stages) {
+    notes.push_back(options.color ? "paler: a later stage of the actor"
+                                  : "small: a later stage of the actor");
+  }
+  for (const std::string& note : notes) entries.push_back({note, note});
+  std::string text;
+  int used = 0;
+  for (const Entry& entry : entries) {
+    const auto size = static_cast<int>(entry.plain.size());
+    if (used > 0 && used + 2 + size > options.columns) {
+      text += '\n';
+      used = 0;
+    }
+    if (used > 0) text += "  ";
+    text += size > options.columns ? clipped(entry.plain, options.columns) : entry.shown;
+    used += size + (used > 0 ? 2 : 0);
+  }
+  return entries.empty() ? text : text + '\n';
+}
+
+// Title and scale, on one line where both fit.
+std::string heading(const Timeline& timeline, const Chart& chart, const Scale& scale, int columns) {
+  const TimeUnit unit = time_unit(chart.length);
+  const std::string left = title(timeline, chart, static_cast<std::size_t>(std::max(columns, 0)));
+  const std::string right =
+      fmt::format("1 column = {:.4g} {}", scale.column / unit.nanoseconds, unit.name);
+  const std::size_t both = left.size() + 2 + right.size();
+  if (both > static_cast<std::size_t>(std::max(columns, 0))) {
+    return clipped(left, columns) + '\n' + clipped(right, columns) + '\n';
+  }
+  return left + std::string(static_cast<std::size_t>(columns) - both + 2, ' ') + right + '\n';
+}
+
+}  // namespace
+
+std::string draw(const Timeline& timeline, const DrawOptions& options) {
+  const Chart chart = chart_of(timeline);
+  const std::size_t margin = std::to_string(std::max(timeline.actors - 1, 0)).size() + 1;
+  const int width = std::max(options.columns - static_cast<int>(margin), 1);
+  const Scale scale = scale_of(chart, width);
+  std::string text = heading(timeline, chart, scale, options.columns);
+  text += trimmed(std::string(margin, ' ') + axis(chart, scale)) + '\n';
+  auto begin = chart.cells.begin();
+  for (std::int32_t actor = 0; actor < timeline.actors; ++actor) {
+    const auto end = std::find_if(begin, chart.cells.end(),
+                                  [&](const Cell& cell) { return cell.actor != actor; });
+    const Row row = row_of_actor({begin, end}, scale, options.color);
+    begin = end;
+    text += trimmed(fmt::format("{:>{}} {}", actor, margin - 1, painted(row, options.color)));
+    text += '\n';
+  }
+  return text + legend(chart, scale, options);
+}
+
+}  // namespace penstock
