@@ -28,7 +28,7 @@ struct SimulateOptions {
   double jitter = 0;
   std::uint64_t seed = 0;
   // slow_down[actor] multiplies that actor's durations; empty: all 1.
-  std::vector<double> slow_down;
+  std::vector<double> slow_down = {};
 };
 
 // Discrete events in integer nanoseconds, ordered by (time, number): same input, same bytes out.

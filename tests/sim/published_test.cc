@@ -1,0 +1,194 @@
+// Published and measured numbers: tests/data/simulation.
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "scenarios.h"
+
+namespace penstock {
+namespace {
+
+using CsvRow = std::vector<std::string>;
+
+std::string read_file(const std::string& file) {
+  std::ifstream in(TEST_DATA "/simulation/" + file);
+  EXPECT_TRUE(in) << file;
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Quoted cells may hold commas. The first row is the header.
+std::vector<CsvRow> read_csv(const std::string& file) {
+  std::vector<CsvRow> rows;
+  std::istringstream text(read_file(file));
+  for (std::string line; std::getline(text, line);) {
+    CsvRow row(1);
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') quoted = !quoted;
+      if (c == ',' && !quoted) {
+        row.emplace_back();
+      } else if (c != '"' && c != '\r') {
+        row.back() += c;
+      }
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::size_t column(const CsvRow& header, const std::string& name) {
+  const auto found = std::find(header.begin(), header.end(), name);
+  EXPECT_NE(found, header.end()) << name;
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+std::vector<double> numbers(const std::string& cell) {
+  std::istringstream text(cell);
+  std::vector<double> values;
+  for (double value = 0; text >> value;) values.push_back(value);
+  return values;
+}
+
+// Table 5 of arXiv 2401.10241 from the times of its table 9. The latency counts between actors
+// alone; B = I + W.
+TEST(Published, ZeroBubblePapersRateOf1F1B) {
+  const std::vector<CsvRow> rows = read_csv("zero_bubble_table9.csv");
+  const CsvRow& header = rows.front();
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const auto cell = [&](const char* name) { return rows[i][column(header, name)]; };
+    const Timeline timeline =
+        simulated("1f1b", {.actors = std::stoi(cell("p")), .microbatches = std::stoi(cell("m"))},
+                  fmt::format("F={},I={},W={},latency={}", cell("T_F_ms"), cell("T_B_ms"),
+                              cell("T_W_ms"), cell("T_comm_ms")));
+    const double rate = measure(timeline).bubble_ratio_span;
+    EXPECT_DOUBLE_EQ(std::round(rate * 1e4) / 1e4, std::stod(cell("paper_1F1B"))) << i;
+  }
+  EXPECT_EQ(rows.size(), 7U);
+}
+
+// Measured on eight A100, stages of unequal cost.
+TEST(Published, MeasuredStepsOfUnevenStages) {
+  const std::vector<CsvRow> rows = read_csv("vocab_parallel_8xa100.csv");
+  const CsvRow& header = rows.front();
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const auto cell = [&](const char* name) { return rows[i][column(header, name)]; };
+    const std::vector<double> forward = numbers(cell("F_ms_per_stage"));
+    const std::vector<double> backward = numbers(cell("B_ms_per_stage"));
+    ASSERT_EQ(forward.size(), 8U);
+    CostTable costs = uniform_costs(8, {});
+    for (std::size_t stage = 0; stage < 8; ++stage) {
+      costs.stages[stage].op[0] = Duration{.base = from_ms(forward[stage])};
+      costs.stages[stage].op[1] = Duration{.base = from_ms(backward[stage])};
+    }
+    const Program program =
+        lowered(generate("1f1b", {.actors = 8, .microbatches = std::stoi(cell("m"))}));
+    const double predicted = makespan_ms(simulate(program, costs));
+    const double measured = std::stod(cell("measured_iteration_ms"));
+    EXPECT_LE(std::abs(predicted - measured) / measured, 0.02) << cell("config");
+    EXPECT_NEAR(predicted, std::stod(cell("des_1f1b_makespan_ms(comm=0)")), 0.05 + 1e-9);
+  }
+  EXPECT_EQ(rows.size(), 9U);
+}
+
+// The name before "_p4_v2_m8": ours of torch's.
+std::string schedule_of(const std::string& name) {
+  const std::string torch = name.substr(0, name.find("_p"));
+  return torch == "interleaved1f1b" ? "interleaved_1f1b" : torch;
+}
+
+bool is_generated(const std::string& name) {
+  for (const char* known : {"gpipe", "1f1b", "looped_bfs", "interleaved_1f1b"}) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
+// torch's unit is a stage: F=1, B=2 per stage (so per chunk). Its peaks count (stage, microbatch)
+// pairs that are live in [F's start, B's end]; ours counts a chunk of v as 1/v.
+TEST(Published, TorchMakespansAndPeaks) {
+  const std::vector<CsvRow> rows = read_csv("torch_metrics.csv");
+  int compared = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const CsvRow& row = rows[i];
+    const std::string name = schedule_of(row[0]);
+    if (!is_generated(name)) continue;
+    const int p = std::stoi(row[1]);
+    const int v = std::stoi(row[2]);
+    const int m = std::stoi(row[4]);
+    const Metrics metrics =
+        measure(simulated(name, {.actors = p, .chunks = v, .microbatches = m}, "F=1,I=1,W=1"));
+    EXPECT_DOUBLE_EQ(to_ms(metrics.makespan), std::stod(row[7])) << row[0];
+    EXPECT_NEAR(metrics.bubble_ratio, std::stod(row[9]), 1e-6) << row[0];
+    const std::vector<double> peaks = numbers(row[10]);
+    ASSERT_EQ(peaks.size(), metrics.actors.size());
+    for (std::size_t actor = 0; actor < peaks.size(); ++actor) {
+      EXPECT_DOUBLE_EQ(metrics.actors[actor].peak_in_flight * v, peaks[actor])
+          << row[0] << " " << actor;
+    }
+    ++compared;
+  }
+  EXPECT_EQ(compared, 16);
+}
+
+TEST(Published, EnginesAgreeToTheNanosecond) {
+  const nlohmann::json golden = nlohmann::json::parse(read_file("engines_agree.json"));
+  for (const auto& one : golden["cases"]) {
+    const Timeline timeline =
+        simulated("1f1b", {.actors = one["p"], .microbatches = one["m"]},
+                  fmt::format("F=1,B=2,latency={}", one["latency_ms"].get<double>()));
+    EXPECT_EQ(measure(timeline).makespan, from_ms(one["makespan_ms"]));
+  }
+  const auto& one = golden["interleaved_v2_half_size_chunks"][0];
+  const Timeline timeline = simulated(
+      "interleaved_1f1b", {.actors = one["p"], .chunks = 2, .microbatches = one["m"]}, "F=0.5,B=1");
+  EXPECT_EQ(measure(timeline).makespan, from_ms(one["makespan_ms"]));
+}
+
+// BaPipe's order: 1F1B with `warmup` forwards before the first backward.
+Schedule with_warmup(int actors, int microbatches, int (*warmup)(int actors, int actor)) {
+  Schedule schedule = generate("1f1b", {.actors = actors, .microbatches = microbatches});
+  for (int actor = 0; actor < actors; ++actor) {
+    std::vector<Step>& order = schedule.order[static_cast<std::size_t>(actor)];
+    order.clear();
+    const int ahead = std::min(microbatches, warmup(actors, actor));
+    for (int i = 0; i < ahead; ++i) order.push_back({.op = {OpKind::Forward, actor, i}});
+    for (int i = 0; i < microbatches; ++i) {
+      order.push_back({.op = {OpKind::Backward, actor, i}});
+      if (ahead + i < microbatches) {
+        order.push_back({.op = {OpKind::Forward, actor, ahead + i}});
+      }
+    }
+  }
+  return schedule;
+}
+
+TEST(Published, BaPipe) {
+  const nlohmann::json golden = nlohmann::json::parse(read_file("bapipe.json"));
+  const auto makespan = [&](const Schedule& schedule, double latency) {
+    const Program program = lowered(schedule);
+    const std::string costs = fmt::format("F=1,B=2,latency={}", latency);
+    return measure(simulate(program, parse_costs(costs, stages_of(program)))).makespan;
+  };
+  const double hop = golden["SR"];
+  for (const auto& row : golden["rows"]) {
+    const int n = row["N"];
+    const int m = row["M"];
+    // The paper counts actors from 1: N-i+1 and 2(N-i+1).
+    const Schedule one = with_warmup(n, m, [](int actors, int actor) { return actors - actor; });
+    const Schedule two =
+        with_warmup(n, m, [](int actors, int actor) { return 2 * (actors - actor); });
+    EXPECT_EQ(one, generate("1f1b", {.actors = n, .microbatches = m}));
+    EXPECT_EQ(makespan(one, 0), from_ms(row["AS"]));
+    EXPECT_EQ(makespan(one, hop), from_ms(row["SNO"])) << n << " " << m;
+    EXPECT_EQ(makespan(two, hop), from_ms(row["SO"])) << n << " " << m;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
