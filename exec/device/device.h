@@ -32,6 +32,9 @@ class Device {
  public:
   virtual ~Device() = default;
 
+  // False: nothing is computed (sleep), so there is no loss, no norm and no parameter.
+  virtual bool learns() const { return true; }
+
   // Floats of the activation that leaves `stage` for one microbatch (0 on the last stage).
   virtual std::int64_t boundary_floats(std::int32_t stage) const = 0;
   // For the memory report: kept from F to B or W per microbatch; weights, gradients, optimizer.

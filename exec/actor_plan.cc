@@ -1,0 +1,289 @@
+#include "actor_plan.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace penstock {
+namespace {
+
+std::int64_t message_floats(const Program& program, const Message& message,
+                            std::span<const std::int64_t> boundary_floats,
+                            std::span<const std::int32_t> previous) {
+  const Op& producer = program.computes[static_cast<std::size_t>(message.producer)].op;
+  const auto stage = static_cast<std::size_t>(producer.stage);
+  if (message.kind == OpKind::Forward) return boundary_floats[stage];
+  assert(previous[stage] >= 0 && "the first stage of a route sends no gradient");
+  return boundary_floats[static_cast<std::size_t>(previous[stage])];
+}
+
+// Hand-over buffers of one actor. Its order is fixed, so who uses which when is, too.
+class LocalPool {
+ public:
+  explicit LocalPool(std::vector<std::int64_t>& floats) : floats_(floats) {}
+  std::int32_t take(std::int64_t floats) {
+    for (std::size_t i = 0; i < free_.size(); ++i) {
+      if (floats_[static_cast<std::size_t>(free_[i])] != floats) continue;
+      const std::int32_t buffer = free_[i];
+      free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+      return buffer;
+    }
+    floats_.push_back(floats);
+    return static_cast<std::int32_t>(floats_.size()) - 1;
+  }
+  void give_back(std::int32_t buffer) { free_.push_back(buffer); }
+
+ private:
+  std::vector<std::int64_t>& floats_;
+  std::vector<std::int32_t> free_;
+};
+
+// Works through one actor's list in order, keeping what lies where.
+class Planner {
+ public:
+  Planner(const Program& program, std::int32_t actor, std::span<const std::int64_t> boundary_floats)
+      : program_(program),
+        actor_(actor),
+        boundary_floats_(boundary_floats),
+        next_(next_on_route(program.schedule.pipeline)),
+        previous_(previous_on_route(program.schedule.pipeline)),
+        microbatches_(program.schedule.pipeline.microbatches.size()),
+        pool_(plan_.local_floats) {
+    const std::size_t cells = program.schedule.pipeline.stages.size() * microbatches_;
+    activation_.resize(cells);
+    gradient_.resize(cells);
+    last_reader_.resize(cells, OpKind::Forward);
+    sent_as_.resize(program.computes.size(), -1);
+    task_of_.resize(program.computes.size(), -1);
+    for (std::size_t i = 0; i < program.messages.size(); ++i) {
+      sent_as_[static_cast<std::size_t>(program.messages[i].producer)] =
+          static_cast<std::int32_t>(i);
+    }
+    for (const Compute& compute : program.computes) {
+      if (compute.actor != actor) continue;
+      OpKind& last = last_reader_[cell(compute.op.stage, compute.op.microbatch)];
+      last = std::max(last, compute.op.kind);  // F < B < I < W: a later kind reads last
+    }
+  }
+
+  ActorPlan plan() {
+    for (const Action& action : program_.actions[static_cast<std::size_t>(actor_)]) {
+      Task task{.kind = action.kind,
+                .index = action.index,
+                .op = {},
+                .input = {},
+                .output = {},
+                .released = {}};
+      if (action.kind == ActionKind::Compute) plan_compute(task);
+      if (action.kind == ActionKind::Send) {
+        const Message& message = program_.messages[static_cast<std::size_t>(action.index)];
+        task.compute_task = task_of_[static_cast<std::size_t>(message.producer)];
+        plan_.send_floats = std::max(
+            plan_.send_floats, message_floats(program_, message, boundary_floats_, previous_));
+      }
+      plan_.tasks.push_back(task);
+    }
+    plan_.send_buffers = unfinished_sends() + 1;  // and one that is being written
+    return std::move(plan_);
+  }
+
+ private:
+  std::size_t cell(std::int32_t stage, std::int32_t microbatch) const {
+    return static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(microbatch);
+  }
+
+  void plan_compute(Task& task) {
+    const Compute& compute = program_.computes[static_cast<std::size_t>(task.index)];
+    task.op = compute.op;
+    task_of_[static_cast<std::size_t>(task.index)] = static_cast<std::int32_t>(plan_.tasks.size());
+    const std::size_t here = cell(task.op.stage, task.op.microbatch);
+    if (task.op.kind == OpKind::Forward) {
+      task.input = input(compute, activation_[here]);
+      activation_[here] = task.input;
+      task.output =
+          output(task, next_[static_cast<std::size_t>(task.op.stage)], task.op.stage, activation_);
+    } else if (gives_input_gradient(task.op.kind)) {
+      task.input = input(compute, gradient_[here]);
+      const std::int32_t before = previous_[static_cast<std::size_t>(task.op.stage)];
+      task.output = output(task, before, before, gradient_);
+      task.released[0] = task.input;  // W works from what I kept
+    }
+    if (task.op.kind == last_reader_[here]) task.released[1] = activation_[here];
+    for (const Operand& operand : task.released) {
+      if (operand.place == Place::Local) pool_.give_back(operand.index);
+    }
+  }
+
+  static Operand input(const Compute& compute, const Operand& handed_over) {
+    if (compute.awaits >= 0) return {Place::Message, compute.awaits};
+    return handed_over;
+  }
+
+  // `boundary`: the stage whose outgoing activation the tensor is, or is the gradient of.
+  Operand output(const Task& task, std::int32_t reader, std::int32_t boundary,
+                 std::vector<Operand>& handed_over) {
+    if (reader < 0) return {};
+    const std::int32_t message = sent_as_[static_cast<std::size_t>(task.index)];
+    if (message >= 0) return {Place::Message, message};
+    const Operand local{Place::Local,
+                        pool_.take(boundary_floats_[static_cast<std::size_t>(boundary)])};
+    handed_over[cell(reader, task.op.microbatch)] = local;
+    return local;
+  }
+
+  // Peak of this actor's messages between their send and their consumer in the linear order.
+  std::int32_t unfinished_sends() const {
+    std::vector<std::int32_t> change(program_.computes.size() + 1, 0);
+    for (const Message& message : program_.messages) {
+      if (message.from != actor_) continue;
+      ++change[static_cast<std::size_t>(message.producer)];
+      --change[static_cast<std::size_t>(message.consumer)];
+    }
+    std::int32_t open = 0;
+    std::int32_t peak = 0;
+    for (const std::int32_t c : change) peak = std::max(peak, open += c);
+    return peak;
+  }
+
+  const Program& program_;
+  std::int32_t actor_;
+  std::span<const std::int64_t> boundary_floats_;
+  std::vector<std::int32_t> next_;
+  std::vector<std::int32_t> previous_;
+  std::size_t microbatches_;
+  ActorPlan plan_;
+  LocalPool pool_;
+  std::vector<Operand> activation_;  // by (stage, microbatch): the input of its F
+  std::vector<Operand> gradient_;    // of its B or I
+  std::vector<OpKind> last_reader_;  // of its activation
+  std::vector<std::int32_t> sent_as_;
+  std::vector<std::int32_t> task_of_;
+};
+
+std::string tensor_name(const Program& program, const Message& message) {
+  const Op& op = program.computes[static_cast<std::size_t>(message.producer)].op;
+  const bool forward = message.kind == OpKind::Forward;
+  return fmt::format("the {} of {}", forward ? "activation" : "gradient", to_string(op));
+}
+
+std::string action_name(const Program& program, const Action& action) {
+  switch (action.kind) {
+    case ActionKind::Compute: {
+      const Compute& compute = program.computes[static_cast<std::size_t>(action.index)];
+      if (compute.awaits < 0) return to_string(compute.op);
+      const Message& message = program.messages[static_cast<std::size_t>(compute.awaits)];
+      return fmt::format("{}, needs {} from actor {}", to_string(compute.op),
+                         tensor_name(program, message), message.from);
+    }
+    case ActionKind::Send: {
+      const Message& message = program.messages[static_cast<std::size_t>(action.index)];
+      return fmt::format("send of {} to actor {}", tensor_name(program, message), message.to);
+    }
+    case ActionKind::Receive: {
+      const Message& message = program.messages[static_cast<std::size_t>(action.index)];
+      return fmt::format("receive of {} from actor {}", tensor_name(program, message),
+                         message.from);
+    }
+    case ActionKind::ReduceGradients:
+      return fmt::format("gradient reduction of stages {}",
+                         fmt::join(program.shared[static_cast<std::size_t>(action.index)], ", "));
+    case ActionKind::GlobalNorm:
+      return "exchange of gradient norms";
+    case ActionKind::Update:
+      return fmt::format("update of stage {}", action.index);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<MessagePlan> plan_messages(const Program& program,
+                                       std::span<const std::int64_t> boundary_floats) {
+  const std::vector<std::int32_t> previous = previous_on_route(program.schedule.pipeline);
+  std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, std::int32_t> count;
+  for (const Message& m : program.messages) ++count[{m.from, m.to, m.kind}];
+  std::vector<MessagePlan> plans;
+  plans.reserve(program.messages.size());
+  for (const Message& m : program.messages) {
+    plans.push_back({.floats = message_floats(program, m, boundary_floats, previous),
+                     .per_step = count.at({m.from, m.to, m.kind})});
+  }
+  return plans;
+}
+
+ActorPlan plan_actor(const Program& program, std::int32_t actor,
+                     std::span<const std::int64_t> boundary_floats) {
+  return Planner(program, actor, boundary_floats).plan();
+}
+
+std::vector<Channel> plan_channels(const Program& program, std::span<const ActorPlan> plans,
+                                   std::span<const MessagePlan> messages) {
+  std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, Channel> channels;
+  std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, std::int32_t> pending;
+  const auto channel_of = [&](std::int32_t index) {
+    const Message& m = program.messages[static_cast<std::size_t>(index)];
+    return std::tuple(m.from, m.to, m.kind);
+  };
+  for (const ActorPlan& plan : plans) {
+    for (const Task& task : plan.tasks) {
+      if (task.kind == ActionKind::Receive) {
+        const auto key = channel_of(task.index);
+        Channel& channel = channels[key];
+        std::tie(channel.from, channel.to, channel.kind) = key;
+        const std::int64_t floats = messages[static_cast<std::size_t>(task.index)].floats;
+        channel.bytes = std::max(channel.bytes, floats * static_cast<std::int64_t>(sizeof(float)));
+        channel.pending = std::max(channel.pending, ++pending[key]);
+      }
+      for (const Operand& operand : task.released) {
+        if (operand.place == Place::Message) --pending[channel_of(operand.index)];
+      }
+    }
+  }
+  std::vector<Channel> list;
+  list.reserve(channels.size());
+  for (const auto& [key, channel] : channels) list.push_back(channel);
+  return list;
+}
+
+ActionNames action_names(const Program& program) {
+  ActionNames names;
+  names.reserve(program.actions.size());
+  for (const std::vector<Action>& actions : program.actions) {
+    std::vector<std::string>& list = names.emplace_back();
+    list.reserve(actions.size());
+    for (const Action& action : actions) list.push_back(action_name(program, action));
+  }
+  return names;
+}
+
+std::vector<Problem> executable_problems(const Program& program) {
+  constexpr const char* kHint = "`penstock simulate` can predict it";
+  std::vector<Problem> problems;
+  const Pipeline& pipeline = program.schedule.pipeline;
+  const bool sliced = std::any_of(pipeline.microbatches.begin(), pipeline.microbatches.end(),
+                                  [](const Microbatch& m) { return m.slices() > 1; });
+  if (sliced) {
+    problems.push_back({program.schedule.name, "token slices are not executable yet", kHint});
+  }
+  std::vector<std::int32_t> parts;
+  for (const Stage& stage : pipeline.stages) parts.push_back(stage.part);
+  std::sort(parts.begin(), parts.end());
+  if (std::adjacent_find(parts.begin(), parts.end()) != parts.end()) {
+    problems.push_back({program.schedule.name, "mirrored stages are not executable yet", kHint});
+  }
+  const auto has_norm = [](const std::vector<Action>& actions) {
+    return std::count_if(actions.begin(), actions.end(),
+                         [](const Action& a) { return a.kind == ActionKind::GlobalNorm; }) == 1;
+  };
+  if (!std::all_of(program.actions.begin(), program.actions.end(), has_norm)) {
+    problems.push_back({program.schedule.name,
+                        "the program has no step end: every actor needs one exchange of norms",
+                        "lower with step_end"});
+  }
+  return problems;
+}
+
+}  // namespace penstock

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <vector>
+
+#include "clock.h"
+#include "device/device.h"
+
+namespace penstock {
+namespace {
+
+// Spinning for the last part makes an op as exact as the clock; sleeping before that lets many
+// actors share a core.
+constexpr Nanoseconds kSpin = 200'000;
+constexpr std::int64_t kLargestMessage = 1 << 14;  // floats: real messages, but small
+
+class SleepDevice final : public Device {
+ public:
+  explicit SleepDevice(const RunPlan& plan)
+      : costs_(plan.costs), next_(next_on_route(plan.program.schedule.pipeline)) {}
+
+  bool learns() const override { return false; }
+
+  std::int64_t boundary_floats(std::int32_t stage) const override {
+    if (next_[static_cast<std::size_t>(stage)] < 0) return 0;
+    const std::int64_t floats = at(stage).message.bytes / static_cast<std::int64_t>(sizeof(float));
+    return std::clamp<std::int64_t>(floats, 1, kLargestMessage);
+  }
+  std::int64_t activation_bytes(std::int32_t stage) const override {
+    return at(stage).activation_bytes;
+  }
+  std::int64_t weight_bytes(std::int32_t stage) const override { return at(stage).weight_bytes; }
+
+  void begin_step(std::int64_t) override {}
+  void run(const Op& op, std::span<const float>, std::span<float>) override {
+    pass(costs_.duration(op));
+  }
+  double loss_sum(std::int32_t) const override { return 0; }
+  // Called once per reduction, so its time passes here.
+  std::span<float> shared_gradient(std::int32_t stage) override {
+    pass(at(stage).reduce);
+    return {};
+  }
+  std::vector<TensorNorm> squared_norms(std::int32_t) const override { return {}; }
+  void update(std::int32_t stage, std::int64_t, double, double) override { pass(at(stage).update); }
+  std::vector<TensorDigest> digests(std::int32_t) const override { return {}; }
+  void save() override {}
+  void restore() override {}
+
+ private:
+  const StageCosts& at(std::int32_t stage) const {
+    return costs_.stages[static_cast<std::size_t>(stage)];
+  }
+  static void pass(Nanoseconds time) {
+    if (time > 0) wait_until(now() + time, kSpin);
+  }
+
+  const CostTable& costs_;
+  std::vector<std::int32_t> next_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_sleep_device(const RunPlan& plan, std::int32_t) {
+  return std::make_unique<SleepDevice>(plan);
+}
+
+}  // namespace penstock

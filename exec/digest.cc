@@ -1,0 +1,94 @@
+#include "digest.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+namespace penstock {
+namespace {
+
+// Numbers and texts as bytes without padding.
+class Writer {
+ public:
+  Writer& number(std::int64_t value) {
+    for (int i = 0; i < 8; ++i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
+    return *this;
+  }
+  Writer& real(double value) { return text(fmt::format("{:a}", value)); }
+  Writer& text(std::string_view value) {
+    number(static_cast<std::int64_t>(value.size()));
+    const auto raw = std::as_bytes(std::span(value));
+    bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+    return *this;
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+void write(Writer& out, const TrainSettings& train) {
+  out.text(train.data).number(train.token_bytes).number(train.steps);
+  out.number(static_cast<std::int64_t>(train.seed)).number(static_cast<std::int64_t>(train.device));
+  const Optimizer& o = train.optimizer;
+  out.text(o.name).number(o.warmup_steps);
+  for (const double value : {o.lr, o.min_lr, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.clip}) {
+    out.real(value);
+  }
+}
+
+void write(Writer& out, const Model& m) {
+  for (const std::int32_t value : {m.layers, m.hidden, m.heads, m.kv_heads, m.head_size, m.ffn,
+                                   m.vocabulary, m.max_positions}) {
+    out.number(value);
+  }
+  out.number(static_cast<std::int64_t>(m.family)).number(static_cast<std::int64_t>(m.norm));
+  out.number(static_cast<std::int64_t>(m.activation)).number(m.gated_mlp);
+  out.number(static_cast<std::int64_t>(m.positions)).number(m.tied_embeddings);
+  out.number(m.linear_bias).real(m.rope_theta).real(m.norm_epsilon).real(m.initializer_range);
+}
+
+}  // namespace
+
+std::string sha256(std::span<const std::byte> bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
+  unsigned int length = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), hash.data(), &length, EVP_sha256(), nullptr) != 1) {
+    throw RunError("", "OpenSSL cannot compute SHA-256");
+  }
+  std::string text;
+  for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", hash[i]);
+  return text;
+}
+
+std::string plan_digest(const RunPlan& plan) {
+  Writer out;
+  out.number(static_cast<std::int64_t>(plan_hash(plan.program)));
+  write(out, plan.train);
+  if (plan.model) write(out, *plan.model);
+  for (const std::int32_t first : plan.split.first) out.number(first);
+  out.number(plan.batch.global).number(plan.batch.micro).number(plan.batch.sequence);
+  return sha256(out.bytes());
+}
+
+std::string parameters_digest(std::vector<TensorDigest> tensors) {
+  if (tensors.empty()) return {};
+  std::sort(tensors.begin(), tensors.end(),
+            [](const TensorDigest& a, const TensorDigest& b) { return a.name < b.name; });
+  std::string text;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (i > 0 && tensors[i].name == tensors[i - 1].name) {
+      if (tensors[i].sha256 == tensors[i - 1].sha256) continue;
+      throw RunError(tensors[i].name, "two stages share this tensor and hold different values");
+    }
+    text += fmt::format("{} [{}] {}\n", tensors[i].name, fmt::join(tensors[i].shape, ", "),
+                        tensors[i].sha256);
+  }
+  return sha256(std::as_bytes(std::span(text)));
+}
+
+}  // namespace penstock

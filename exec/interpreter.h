@@ -1,0 +1,74 @@
+// File: interpreter.h. Runs one actor's action list, action by action.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "actor_plan.h"
+#include "buffer.h"
+#include "device/device.h"
+#include "penstock/costs.h"
+#include "penstock/execute.h"
+#include "step_end.h"
+#include "transport/transport.h"
+
+namespace penstock {
+
+// When each task of one step ran, in nanoseconds of the host's clock. Compute: the op and handing
+// its result to the transport; no waits. Send: `start` is the hand-over. Receive: `end` is when the
+// message was first seen to be there. ReduceGradients, GlobalNorm: from this actor's entry.
+struct Mark {
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
+};
+
+// Everything is allocated by the constructor. REQUIRES: `transport` is open, and all references
+// outlive the object. One thread.
+class Interpreter {
+ public:
+  Interpreter(const Program& program, const ActorPlan& plan, std::span<const MessagePlan> messages,
+              Device& device, Transport& transport);
+
+  // Runs step `step` (0, 1, ...: every call one more than the last) and fills one mark per task.
+  // `step_end` runs the actions after the last op. Throws what device and transport throw.
+  void run(std::int64_t step, StepEnd& step_end, std::span<Mark> marks);
+
+  const Traffic& traffic() const { return traffic_; }
+
+ private:
+  struct Sending {
+    Ticket ticket;
+    std::int32_t buffer = -1;
+  };
+
+  void compute(std::size_t index);
+  void send(std::size_t index);
+  void receive(std::size_t index);
+  std::span<const float> input(const Operand& operand);
+  std::span<float> output(const Operand& operand);
+  void release(const Operand& operand);
+  void await(std::int32_t message);
+  void arrived(std::size_t posted, Nanoseconds time);
+  void poll();
+  void reap();
+  std::int64_t number(std::int32_t message) const;
+
+  const Program& program_;
+  const ActorPlan& plan_;
+  std::span<const MessagePlan> messages_;
+  Device& device_;
+  Transport& transport_;
+  std::vector<Buffer> local_;
+  std::vector<Buffer> send_buffers_;
+  std::vector<std::int32_t> free_send_buffers_;
+  std::vector<std::int32_t> written_;  // by message: the send buffer of its producer
+  std::vector<Ticket> tickets_;        // by message: its receive
+  std::vector<Sending> sending_;
+  std::vector<std::size_t> posted_;  // Receive tasks whose message has not been seen yet
+  std::span<Mark> marks_;            // of the step under way
+  std::int64_t step_ = 0;
+  Traffic traffic_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,177 @@
+#include "profile.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "gather.h"
+#include "machine.h"
+#include "message_probe.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kUnmeasuredSteps = 3;
+
+Nanoseconds median(std::vector<Nanoseconds> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// What one cost was in every measured step.
+struct StageSamples {
+  std::array<std::vector<Nanoseconds>, kOpKinds> op;  // means over the microbatches
+  std::vector<Nanoseconds> update;
+  std::vector<Nanoseconds> reduce;
+};
+
+struct Samples {
+  std::vector<StageSamples> stages;
+  std::vector<Nanoseconds> norm;
+};
+
+using Marks = std::vector<std::vector<Mark>>;  // [actor][task]
+
+void add_ops(Samples& samples, const Program& program, const Marks& marks) {
+  struct Sum {
+    Nanoseconds time = 0;
+    Nanoseconds count = 0;
+  };
+  std::vector<std::array<Sum, kOpKinds>> sums(samples.stages.size());
+  for (std::size_t a = 0; a < marks.size(); ++a) {
+    for (std::size_t i = 0; i < marks[a].size(); ++i) {
+      const Action& action = program.actions[a][i];
+      const Mark& mark = marks[a][i];
+      const auto index = static_cast<std::size_t>(action.index);
+      if (action.kind == ActionKind::Update) {
+        samples.stages[index].update.push_back(mark.end - mark.start);
+      }
+      if (action.kind != ActionKind::Compute) continue;
+      const Op& op = program.computes[index].op;
+      Sum& sum = sums[static_cast<std::size_t>(op.stage)][static_cast<std::size_t>(op.kind)];
+      sum.time += mark.end - mark.start;
+      ++sum.count;
+    }
+  }
+  for (std::size_t s = 0; s < sums.size(); ++s) {
+    for (std::size_t k = 0; k < sums[s].size(); ++k) {
+      if (sums[s][k].count > 0) {
+        samples.stages[s].op[k].push_back(sums[s][k].time / sums[s][k].count);
+      }
+    }
+  }
+}
+
+// From the last actor's entry to the last actor's leaving: what is before is waiting.
+Nanoseconds collective_time(const Program& program, const Marks& marks, const Action& action) {
+  Nanoseconds end = 0;
+  for (std::size_t a = 0; a < marks.size(); ++a) {
+    for (std::size_t i = 0; i < marks[a].size(); ++i) {
+      if (program.actions[a][i] == action) end = std::max(end, marks[a][i].end);
+    }
+  }
+  return std::max<Nanoseconds>(0, end - last_entry(program, marks, action));
+}
+
+void add_collectives(Samples& samples, const Program& program, const Marks& marks) {
+  samples.norm.push_back(collective_time(program, marks, {ActionKind::GlobalNorm, 0}));
+  for (std::size_t g = 0; g < program.shared.size(); ++g) {
+    const Action action{ActionKind::ReduceGradients, static_cast<std::int32_t>(g)};
+    const Nanoseconds time = collective_time(program, marks, action);
+    for (const std::int32_t stage : program.shared[g]) {
+      samples.stages[static_cast<std::size_t>(stage)].reduce.push_back(time);
+    }
+  }
+}
+
+Samples measure_steps(const RunPlan& plan, const RunOptions& options, StepRunner& runner) {
+  Samples samples{.stages = std::vector<StageSamples>(runner.stages().size()), .norm = {}};
+  MeasuredStep measured;
+  runner.device().save();
+  for (int step = 0; step < kUnmeasuredSteps + options.profile_steps; ++step) {
+    runner.run(step, measured);
+    if (step < kUnmeasuredSteps) continue;
+    const Marks marks = gather(runner.transport(), std::span<const Mark>(measured.marks));
+    add_ops(samples, plan.program, marks);
+    add_collectives(samples, plan.program, marks);
+  }
+  runner.device().restore();
+  return samples;
+}
+
+// Both directions of the boundary behind a stage, which carry the same number of bytes.
+MessageCost boundary_cost(
+    const Pipeline& pipeline, std::int32_t stage, std::int32_t next, std::int64_t bytes,
+    const std::map<std::pair<std::int32_t, std::int32_t>, ProbedChannel>& probed) {
+  MessageCost cost{.bytes = bytes};
+  if (next < 0) return {};
+  const std::int32_t a = pipeline.stages[static_cast<std::size_t>(stage)].actor;
+  const std::int32_t b = pipeline.stages[static_cast<std::size_t>(next)].actor;
+  Nanoseconds latency = 0;
+  double seconds_per_byte = 0;
+  int directions = 0;
+  for (const auto& pair : {std::pair(a, b), std::pair(b, a)}) {
+    const auto found = probed.find(pair);
+    if (found == probed.end()) continue;
+    latency += found->second.latency;
+    if (found->second.bytes_per_s > 0) seconds_per_byte += 1 / found->second.bytes_per_s;
+    ++directions;
+  }
+  if (directions == 0) return cost;
+  cost.latency = latency / directions;
+  if (seconds_per_byte > 0) cost.bytes_per_s = directions / seconds_per_byte;
+  return cost;
+}
+
+}  // namespace
+
+std::vector<Channel> probe_channels(std::span<const Channel> channels) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> largest;
+  for (const Channel& channel : channels) {
+    if (channel.kind == OpKind::BackwardWeight) continue;
+    std::int64_t& bytes = largest[{channel.from, channel.to}];
+    bytes = std::max(bytes, channel.bytes);
+  }
+  std::vector<Channel> probes;
+  for (const auto& [pair, bytes] : largest) {
+    probes.push_back({.from = pair.first,
+                      .to = pair.second,
+                      .kind = OpKind::BackwardInput,
+                      .bytes = bytes,
+                      .pending = 1});
+  }
+  return probes;
+}
+
+CostTable measure_profile(const RunPlan& plan, const RunOptions& options, StepRunner& runner) {
+  const Pipeline& pipeline = plan.program.schedule.pipeline;
+  const Samples samples = measure_steps(plan, options, runner);
+  const auto probed = probe_messages(runner.probes(), runner.transport());
+  const std::vector<std::int32_t> next = next_on_route(pipeline);
+  CostTable table;
+  table.machine = machine_json(plan);
+  table.global_norm = median(samples.norm);
+  for (std::size_t s = 0; s < samples.stages.size(); ++s) {
+    const StageSamples& stage = samples.stages[s];
+    const StageInfo& info = runner.stages()[s];
+    StageCosts costs;
+    for (std::size_t k = 0; k < stage.op.size(); ++k) {
+      if (!stage.op[k].empty()) {
+        costs.op[k] = Duration{.base = median(stage.op[k]), .varied = {}};
+      }
+    }
+    if (!stage.update.empty()) costs.update = median(stage.update);
+    if (!stage.reduce.empty()) costs.reduce = median(stage.reduce);
+    costs.message =
+        boundary_cost(pipeline, static_cast<std::int32_t>(s), next[s],
+                      info.boundary_floats * static_cast<std::int64_t>(sizeof(float)), probed);
+    costs.activation_bytes = info.activation_bytes;
+    costs.weight_bytes = info.weight_bytes;
+    table.stages.push_back(std::move(costs));
+  }
+  return table;
+}
+
+}  // namespace penstock

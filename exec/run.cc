@@ -1,0 +1,168 @@
+#include "run.h"
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "actor_plan.h"
+#include "digest.h"
+#include "gather.h"
+#include "interpreter.h"
+#include "measured.h"
+#include "profile.h"
+#include "step_end.h"
+#include "step_runner.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kKeptSteps = 100;  // whose marks are kept, the latest ones
+constexpr std::size_t kWarmupSteps = 3;  // not counted when the median step is chosen
+
+void compare_plans(const RunPlan& plan, Transport& transport) {
+  const std::vector<std::string> digests = gather_text(transport, plan_digest(plan));
+  std::vector<std::size_t> different;
+  for (std::size_t a = 1; a < digests.size(); ++a) {
+    if (digests[a] != digests[0]) different.push_back(a);
+  }
+  if (different.empty()) return;
+  throw RunError("start-up",
+                 fmt::format("actors {} run another plan than actor 0", fmt::join(different, ", ")),
+                 "start every process with the same files and options");
+}
+
+std::vector<StageInfo> gather_stages(const RunPlan& plan, const Device& device,
+                                     Transport& transport) {
+  const std::vector<Stage>& stages = plan.program.schedule.pipeline.stages;
+  std::vector<StageInfo> mine(stages.size());
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (stages[s].actor != transport.actor()) continue;
+    const auto stage = static_cast<std::int32_t>(s);
+    mine[s] = {.boundary_floats = device.boundary_floats(stage),
+               .activation_bytes = device.activation_bytes(stage),
+               .weight_bytes = device.weight_bytes(stage)};
+  }
+  const auto all = gather(transport, std::span<const StageInfo>(mine));
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    mine[s] = all[static_cast<std::size_t>(stages[s].actor)][s];
+  }
+  return mine;
+}
+
+std::vector<TensorDigest> gather_digests(const RunPlan& plan, const Device& device,
+                                         Transport& transport) {
+  const std::vector<Stage>& stages = plan.program.schedule.pipeline.stages;
+  std::string text;  // name, size of the shape, shape, hash: one word each
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (stages[s].actor != transport.actor()) continue;
+    for (const TensorDigest& d : device.digests(static_cast<std::int32_t>(s))) {
+      text += fmt::format("{} {} {}\n", d.name, fmt::join(d.shape, ","), d.sha256);
+    }
+  }
+  std::vector<TensorDigest> digests;
+  for (const std::string& part : gather_text(transport, text)) {
+    for (std::size_t at = 0; at < part.size();) {
+      const std::size_t name_end = part.find(' ', at);
+      const std::size_t shape_end = part.find(' ', name_end + 1);
+      const std::size_t line_end = part.find('\n', shape_end + 1);
+      TensorDigest digest{.name = part.substr(at, name_end - at), .shape = {}, .sha256 = {}};
+      digest.sha256 = part.substr(shape_end + 1, line_end - shape_end - 1);
+      std::string shape = part.substr(name_end + 1, shape_end - name_end - 1);
+      for (std::size_t begin = 0; begin < shape.size();) {
+        const std::size_t end = std::min(shape.find(',', begin), shape.size());
+        digest.shape.push_back(std::stoll(shape.substr(begin, end - begin)));
+        begin = end + 1;
+      }
+      digests.push_back(std::move(digest));
+      at = line_end + 1;
+    }
+  }
+  return digests;
+}
+
+// The step whose time is the median of those after the warm-up whose marks are still kept.
+std::size_t median_step(std::span<const StepRecord> steps) {
+  std::size_t first = steps.size() > kKeptSteps ? steps.size() - kKeptSteps : 0;
+  if (steps.size() > kWarmupSteps) first = std::max(first, kWarmupSteps);
+  std::vector<std::size_t> order(steps.size() - first);
+  std::iota(order.begin(), order.end(), first);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(steps[a].seconds, a) < std::pair(steps[b].seconds, b);
+  });
+  return order[(order.size() - 1) / 2];
+}
+
+RunResult run_steps(const RunPlan& plan, const RunOptions& options, StepRunner& runner,
+                    Device& device, Transport& transport) {
+  const bool root = transport.actor() == 0;
+  RunResult result{.root = root,
+                   .steps = {},
+                   .parameters_sha256 = {},
+                   .measured = {},
+                   .traffic = {},
+                   .profile = {}};
+  if (options.profile_steps > 0) result.profile = measure_profile(plan, options, runner);
+  const Traffic before = runner.traffic();
+  const auto steps = static_cast<std::size_t>(plan.train.steps);
+  std::vector<MeasuredStep> kept(std::min(steps, kKeptSteps));
+  for (std::size_t step = 0; step < steps; ++step) {
+    MeasuredStep& measured = kept[step % kept.size()];
+    result.steps.push_back(runner.run(static_cast<std::int64_t>(step), measured));
+    if (root && options.on_step) options.on_step(result.steps.back());
+  }
+  const Traffic after = runner.traffic();
+  result.traffic =
+      gather_one(transport, Traffic{.bytes_sent = after.bytes_sent - before.bytes_sent,
+                                    .messages_sent = after.messages_sent - before.messages_sent});
+  result.parameters_sha256 = parameters_digest(gather_digests(plan, device, transport));
+  if (steps > 0) {
+    const MeasuredStep& median = kept[median_step(result.steps) % kept.size()];
+    const auto marks = gather(transport, std::span<const Mark>(median.marks));
+    result.measured =
+        measured_timeline(plan, runner.stages(), runner.messages(), marks, median.begin);
+  }
+  if (!root)
+    result = {.root = false,
+              .steps = {},
+              .parameters_sha256 = {},
+              .measured = {},
+              .traffic = {},
+              .profile = {}};
+  return result;
+}
+
+RunResult start(const RunPlan& plan, const RunOptions& options, Device& device,
+                Transport& transport) {
+  std::vector<Problem> problems = executable_problems(plan.program);
+  if (plan.program.schedule.pipeline.actors != transport.actors()) {
+    problems.push_back({plan.program.schedule.name,
+                        fmt::format("the schedule has {} actors, the run {}",
+                                    plan.program.schedule.pipeline.actors, transport.actors()),
+                        ""});
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  compare_plans(plan, transport);
+  StepRunner runner(plan, options, gather_stages(plan, device, transport), device, transport);
+  return run_steps(plan, options, runner, device, transport);
+}
+
+}  // namespace
+
+RunResult run_actor(const RunPlan& plan, const RunOptions& options, Device& device,
+                    Transport& transport) {
+  try {
+    return start(plan, options, device, transport);
+  } catch (const Error& error) {
+    transport.fail(error.problems().front());
+    throw;
+  } catch (const std::exception& error) {
+    const Problem problem{fmt::format("actor {}", transport.actor()), error.what(), ""};
+    transport.fail(problem);
+    throw RunError(problem);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,72 @@
+#include "step_runner.h"
+
+#include <algorithm>
+
+#include "clock.h"
+#include "gather.h"
+#include "profile.h"
+
+namespace penstock {
+namespace {
+
+std::vector<std::int64_t> boundaries(std::span<const StageInfo> stages) {
+  std::vector<std::int64_t> floats;
+  for (const StageInfo& stage : stages) floats.push_back(stage.boundary_floats);
+  return floats;
+}
+
+// Every actor works out everybody's plan, so that all announce the same channels.
+std::vector<Channel> step_channels(const RunPlan& plan, std::span<const StageInfo> stages,
+                                   std::span<const MessagePlan> messages) {
+  const std::vector<std::int64_t> floats = boundaries(stages);
+  std::vector<ActorPlan> plans;
+  for (std::int32_t a = 0; a < plan.program.schedule.pipeline.actors; ++a) {
+    plans.push_back(plan_actor(plan.program, a, floats));
+  }
+  std::vector<Channel> channels = plan_channels(plan.program, plans, messages);
+  const std::vector<Channel> shared = shared_channels(plan.program);
+  channels.insert(channels.end(), shared.begin(), shared.end());
+  return channels;
+}
+
+}  // namespace
+
+StepRunner::StepRunner(const RunPlan& plan, const RunOptions& options,
+                       std::vector<StageInfo> stages, Device& device, Transport& transport)
+    : device_(device),
+      transport_(transport),
+      stages_(std::move(stages)),
+      messages_(plan_messages(plan.program, boundaries(stages_))),
+      actor_plan_(plan_actor(plan.program, transport.actor(), boundaries(stages_))),
+      interpreter_(plan.program, actor_plan_, messages_, device, transport),
+      step_end_(plan, device, transport) {
+  std::vector<Channel> channels = step_channels(plan, stages_, messages_);
+  if (options.profile_steps > 0) probes_ = probe_channels(channels);
+  channels.insert(channels.end(), probes_.begin(), probes_.end());
+  transport.open(channels, action_names(plan.program));
+}
+
+Nanoseconds StepRunner::agree_on_begin() {
+  constexpr Nanoseconds kMargin = 100'000;  // to be back from the exchange and asleep
+  const std::vector<Nanoseconds> clocks = gather_one(transport_, now());
+  const Nanoseconds latest = *std::max_element(clocks.begin(), clocks.end());
+  return latest + (transport_.crowded() ? 4 * kMargin : kMargin);
+}
+
+StepRecord StepRunner::run(std::int64_t step, MeasuredStep& measured) {
+  measured.marks.resize(actor_plan_.tasks.size());
+  device_.begin_step(step);
+  step_end_.begin_step(step);
+  measured.begin = agree_on_begin();
+  // Spinning would take a core from an actor that already works.
+  wait_until(measured.begin, transport_.crowded() ? 0 : 50'000);
+  interpreter_.run(executed_++, step_end_, measured.marks);
+  Nanoseconds last = measured.begin;
+  for (const Mark& mark : measured.marks) last = std::max(last, mark.end);
+  const std::vector<Nanoseconds> ends = gather_one(transport_, last);
+  StepRecord record = step_end_.record();
+  record.seconds = to_s(*std::max_element(ends.begin(), ends.end()) - measured.begin);
+  return record;
+}
+
+}  // namespace penstock

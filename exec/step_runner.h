@@ -1,0 +1,53 @@
+// File: step_runner.h. Runs one step after another on one actor, and measures each.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "actor_plan.h"
+#include "interpreter.h"
+#include "measured.h"
+#include "step_end.h"
+
+namespace penstock {
+
+struct MeasuredStep {
+  Nanoseconds begin = 0;  // agreed: the same on every actor
+  std::vector<Mark> marks;
+};
+
+class StepRunner {
+ public:
+  // Collective. Plans, allocates every buffer and opens the transport.
+  StepRunner(const RunPlan& plan, const RunOptions& options, std::vector<StageInfo> stages,
+             Device& device, Transport& transport);
+  StepRunner(const StepRunner&) = delete;
+  StepRunner& operator=(const StepRunner&) = delete;
+
+  // Collective: one step on the data of step `step` (from 0). All actors begin at an agreed time;
+  // `seconds` runs from there to the end of the last actor.
+  StepRecord run(std::int64_t step, MeasuredStep& measured);
+
+  std::span<const StageInfo> stages() const { return stages_; }
+  std::span<const MessagePlan> messages() const { return messages_; }
+  std::span<const Channel> probes() const { return probes_; }  // empty without a profile
+  const Traffic& traffic() const { return interpreter_.traffic(); }
+  Device& device() { return device_; }
+  Transport& transport() { return transport_; }
+
+ private:
+  Nanoseconds agree_on_begin();
+
+  Device& device_;
+  Transport& transport_;
+  std::vector<StageInfo> stages_;
+  std::vector<MessagePlan> messages_;
+  std::vector<Channel> probes_;
+  ActorPlan actor_plan_;
+  Interpreter interpreter_;
+  StepEnd step_end_;
+  std::int64_t executed_ = 0;  // steps, profiling ones included: message numbers go on
+};
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+#include "transport/board.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kAlign = 64;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+}  // namespace
+
+std::size_t Board::bytes(std::int32_t actors) {
+  return aligned(sizeof(Header)) + sizeof(Entry) * static_cast<std::size_t>(actors);
+}
+
+Board::Board(void* memory, std::int32_t actors)
+    : actors_(actors),
+      header_(static_cast<Header*>(memory)),
+      entries_(
+          reinterpret_cast<Entry*>(static_cast<std::byte*>(memory) + aligned(sizeof(Header)))) {
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  static_assert(std::atomic<std::int32_t>::is_always_lock_free);
+}
+
+void Board::at(std::int32_t actor, std::int32_t action) {
+  Entry& entry = entries_[actor];
+  entry.action.store(action + 1, std::memory_order_relaxed);
+  entry.moves.store(entry.moves.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void Board::waiting(std::int32_t actor, bool waits) {
+  Entry& entry = entries_[actor];
+  entry.waits.store(waits ? 1 : 0, std::memory_order_relaxed);
+  entry.moves.store(entry.moves.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void Board::set_process(std::int32_t actor, std::int32_t pid) {
+  entries_[actor].process.store(pid, std::memory_order_relaxed);
+}
+
+std::int32_t Board::action(std::int32_t actor) const {
+  return entries_[actor].action.load(std::memory_order_relaxed) - 1;
+}
+
+bool Board::is_waiting(std::int32_t actor) const {
+  return entries_[actor].waits.load(std::memory_order_relaxed) != 0;
+}
+
+std::int32_t Board::process(std::int32_t actor) const {
+  return entries_[actor].process.load(std::memory_order_relaxed);
+}
+
+bool Board::all_waiting() const {
+  for (std::int32_t a = 0; a < actors_; ++a) {
+    if (!is_waiting(a)) return false;
+  }
+  return true;
+}
+
+std::uint64_t Board::progress() const {
+  std::uint64_t sum = 0;
+  for (std::int32_t a = 0; a < actors_; ++a) {
+    sum += entries_[a].moves.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+void Board::fail(const Problem& problem) {
+  std::uint32_t running = 0;
+  if (!header_->state.compare_exchange_strong(running, 1, std::memory_order_acq_rel)) return;
+  const std::array<const std::string*, 3> texts{&problem.where, &problem.what, &problem.hint};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::size_t length = std::min(texts[i]->size(), kText - 1);
+    std::copy_n(texts[i]->data(), length, header_->text[i].data());
+    header_->text[i][length] = '\0';
+  }
+  header_->state.store(kReady, std::memory_order_release);
+}
+
+Problem Board::failure() const {
+  return {.where = header_->text[0].data(),
+          .what = header_->text[1].data(),
+          .hint = header_->text[2].data()};
+}
+
+bool Board::claim_report() {
+  return header_->reported.exchange(1, std::memory_order_relaxed) == 0;
+}
+
+std::string describe(const Board& board, const ActionNames& names) {
+  std::string text;
+  for (std::int32_t a = 0; a < board.actors(); ++a) {
+    const std::int32_t action = board.action(a);
+    const bool known = action >= 0 && static_cast<std::size_t>(a) < names.size() &&
+                       static_cast<std::size_t>(action) < names[a].size();
+    text += fmt::format("\n  actor {} {} {}", a, board.is_waiting(a) ? "waits at" : "at",
+                        known ? names[a][action] : "start-up");
+  }
+  return text;
+}
+
+}  // namespace penstock
