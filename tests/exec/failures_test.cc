@@ -1,0 +1,138 @@
+// What goes wrong while running: every actor ends with the same message, nobody hangs.
+#include <algorithm>
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fake_device.h"
+#include "runs.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What every actor's run ended with ("" when it did not fail).
+std::vector<std::string> endings(const RunPlan& plan, const MakeDevice& make_device,
+                                 const InProcessOptions& options = {}) {
+  std::vector<std::string> texts(static_cast<std::size_t>(plan.program.schedule.pipeline.actors));
+  with_actors(
+      static_cast<std::int32_t>(texts.size()),
+      [&](Transport& t) {
+        try {
+          const std::unique_ptr<Device> device = make_device(plan, t.actor());
+          run_actor(plan, {}, *device, t);
+        } catch (const RunError& error) {
+          texts[static_cast<std::size_t>(t.actor())] = error.what();
+        }
+      },
+      options);
+  return texts;
+}
+
+RunPlan small_plan() {
+  return fake_plan(generate("1f1b", {.actors = 3, .microbatches = 4}), true, 3);
+}
+
+TEST(Failures, NanLossNamesStepActorAndOp) {
+  const auto texts = endings(small_plan(), [](const RunPlan& plan, std::int32_t) {
+    return std::make_unique<FakeDevice>(
+        plan, true, FakeFaults{.nan_microbatch = 2, .nan_step = 1, .throws_at = {}});
+  });
+  for (const std::string& text : texts) {
+    EXPECT_THAT(text, HasSubstr("step 2: the loss of microbatch 2"));
+    EXPECT_THAT(text, HasSubstr("actor 2, op 2F2"));
+  }
+}
+
+TEST(Failures, DeviceFailureReachesEverybody) {
+  const auto texts = endings(small_plan(), [](const RunPlan& plan, std::int32_t actor) {
+    FakeFaults faults;
+    if (actor == 1) faults.throws_at = Op{OpKind::Backward, 1, 2};
+    return std::make_unique<FakeDevice>(plan, true, faults);
+  });
+  for (const std::string& text : texts) EXPECT_EQ(text, "actor 1: out of memory");
+}
+
+TEST(Failures, DifferentPlansAreRefusedBeforeTheFirstStep) {
+  const RunPlan plan = small_plan();
+  RunPlan other = plan;
+  other.train.seed = 7;
+  std::vector<std::string> texts(3);
+  with_actors(3, [&](Transport& t) {
+    const RunPlan& mine = t.actor() == 2 ? other : plan;
+    FakeDevice device(mine, true);
+    try {
+      run_actor(mine, {}, device, t);
+    } catch (const RunError& error) {
+      texts[static_cast<std::size_t>(t.actor())] = error.what();
+    }
+  });
+  for (const std::string& text : texts) {
+    EXPECT_THAT(text, HasSubstr("actors 2 run another plan than actor 0"));
+  }
+}
+
+// The order before lowering's: receive right before use, send right after. It deadlocks under
+// rendezvous for every schedule but GPipe.
+Program naive_order(Program program) {
+  for (std::size_t a = 0; a < program.actions.size(); ++a) {
+    std::vector<Action> actions;
+    for (const Action& action : program.actions[a]) {
+      if (action.kind == ActionKind::Receive) continue;
+      if (action.kind == ActionKind::Compute) {
+        const std::int32_t awaits = program.computes[static_cast<std::size_t>(action.index)].awaits;
+        if (awaits >= 0) actions.push_back({ActionKind::Receive, awaits});
+      }
+      actions.push_back(action);
+    }
+    program.actions[a] = std::move(actions);
+  }
+  return program;
+}
+
+TEST(Failures, DeadlockIsFoundAtOnceAndExplained) {
+  RunPlan plan = fake_plan(generate("1f1b", {.actors = 2, .microbatches = 4}), false, 1);
+  plan.program = naive_order(plan.program);
+  const auto texts = endings(
+      plan, [](const RunPlan& p, std::int32_t) { return std::make_unique<FakeDevice>(p, false); },
+      {.rendezvous = true});
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_THAT(texts[0], HasSubstr("all actors are blocked"));
+  EXPECT_THAT(texts[0], HasSubstr("actor 0: at send of the activation of 0F1 to actor 1"));
+  EXPECT_THAT(texts[0], HasSubstr("actor 1: at send of the gradient of 1B0 to actor 0"));
+}
+
+TEST(Failures, MissingMessageIsNamed) {
+  RunPlan plan = fake_plan(generate("1f1b", {.actors = 2, .microbatches = 2}), false, 1);
+  std::vector<Action>& sender = plan.program.actions[0];
+  sender.erase(std::find_if(sender.begin(), sender.end(),
+                            [](const Action& a) { return a.kind == ActionKind::Send; }));
+  const auto texts = endings(
+      plan, [](const RunPlan& p, std::int32_t) { return std::make_unique<FakeDevice>(p, false); });
+  EXPECT_THAT(texts[1], HasSubstr("all actors are blocked"));
+  EXPECT_THAT(texts[1], HasSubstr("actor 1: at 1F0, needs the activation of 0F0 from actor 0"));
+  EXPECT_THAT(texts[1], HasSubstr("lacks message 0 of channel 0>1 (forward)"));
+}
+
+TEST(Failures, WhatCannotRunYetIsSaid) {
+  RunPlan plan = small_plan();
+  plan.program.schedule.pipeline.microbatches[1].slice_tokens = {16, 21};
+  plan.program.schedule.pipeline.stages[2].part = 0;
+  std::vector<std::string> texts(3);
+  with_actors(3, [&](Transport& t) {
+    try {
+      FakeDevice mine(plan, false);
+      run_actor(plan, {}, mine, t);
+    } catch (const Error& error) {
+      texts[static_cast<std::size_t>(t.actor())] = error.what();
+    }
+  });
+  EXPECT_THAT(texts[0], HasSubstr("token slices are not executable yet"));
+  EXPECT_THAT(texts[0], HasSubstr("mirrored stages are not executable yet"));
+  EXPECT_THAT(texts[0], HasSubstr("penstock simulate"));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,223 @@
+// File: fake_device.h. A device whose results show every mistake of the executor: sums depend on
+// their order to the last bit, and inputs that change or go too early are noticed.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "device/device.h"
+#include "digest.h"
+#include "penstock/execute.h"
+
+namespace penstock {
+
+struct FakeFaults {
+  std::optional<std::int32_t> nan_microbatch;  // its loss is NaN
+  std::int64_t nan_step = 0;
+  std::optional<Op> throws_at;
+};
+
+// Stage s: out[i] = in[i] * w_s[i] + 0.1 u[i], u shared by the first and the last stage when
+// `tied`. The loss is the sum of the last output.
+class FakeDevice final : public Device {
+ public:
+  FakeDevice(const RunPlan& plan, bool tied, FakeFaults faults = {})
+      : pipeline_(plan.program.schedule.pipeline),
+        previous_(previous_on_route(pipeline_)),
+        next_(next_on_route(pipeline_)),
+        microbatches_(pipeline_.microbatches.size()),
+        tied_(tied),
+        faults_(faults),
+        tensors_(pipeline_.stages.size()),
+        cells_(pipeline_.stages.size() * microbatches_),
+        losses_(microbatches_) {
+    for (std::size_t s = 0; s < tensors_.size(); ++s) {
+      tensors_[s].push_back(Tensor(fmt::format("stage{}.weight", s), static_cast<int>(s)));
+      if (is_tied(static_cast<std::int32_t>(s))) {
+        tensors_[s].push_back(Tensor("shared.weight", static_cast<int>(tensors_.size())));
+      }
+    }
+  }
+
+  std::int64_t boundary_floats(std::int32_t stage) const override {
+    return next_[static_cast<std::size_t>(stage)] < 0 ? 0 : kWidth;
+  }
+  std::int64_t activation_bytes(std::int32_t) const override { return kWidth * 4; }
+  std::int64_t weight_bytes(std::int32_t) const override { return kWidth * 12; }
+
+  void begin_step(std::int64_t step) override {
+    step_ = step;
+    for (auto& stage : tensors_) {
+      for (Tensor& tensor : stage) tensor.gradient.assign(kWidth, 0.0F);
+    }
+  }
+
+  void run(const Op& op, std::span<const float> input, std::span<float> output) override {
+    if (faults_.throws_at == op) throw std::runtime_error("out of memory");
+    Cell& cell = cells_[static_cast<std::size_t>(op.stage) * microbatches_ +
+                        static_cast<std::size_t>(op.microbatch)];
+    switch (op.kind) {
+      case OpKind::Forward:
+        return forward(op, cell, input, output);
+      case OpKind::Backward:
+        backward_input(op, cell, input, output);
+        return backward_weight(op, cell);
+      case OpKind::BackwardInput:
+        return backward_input(op, cell, input, output);
+      case OpKind::BackwardWeight:
+        return backward_weight(op, cell);
+    }
+  }
+
+  double loss_sum(std::int32_t microbatch) const override {
+    return losses_[static_cast<std::size_t>(microbatch)];
+  }
+
+  std::span<float> shared_gradient(std::int32_t stage) override {
+    if (!is_tied(stage)) return {};
+    return tensors_[static_cast<std::size_t>(stage)][1].gradient;
+  }
+
+  std::vector<TensorNorm> squared_norms(std::int32_t stage) const override {
+    std::vector<TensorNorm> norms;
+    for (const Tensor& tensor : tensors_[static_cast<std::size_t>(stage)]) {
+      double squared = 0;
+      for (const float g : tensor.gradient) squared += static_cast<double>(g) * g;
+      norms.push_back({tensor.id, squared});
+    }
+    return norms;
+  }
+
+  void update(std::int32_t stage, std::int64_t, double learning_rate,
+              double gradient_scale) override {
+    for (Tensor& tensor : tensors_[static_cast<std::size_t>(stage)]) {
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        tensor.value[i] -= static_cast<float>(learning_rate * gradient_scale) * tensor.gradient[i];
+      }
+    }
+  }
+
+  std::vector<TensorDigest> digests(std::int32_t stage) const override {
+    std::vector<TensorDigest> digests;
+    for (const Tensor& tensor : tensors_[static_cast<std::size_t>(stage)]) {
+      digests.push_back({.name = tensor.name,
+                         .shape = {kWidth, 1},
+                         .sha256 = sha256(std::as_bytes(std::span(tensor.value)))});
+    }
+    return digests;
+  }
+
+  void save() override { saved_ = tensors_; }
+  void restore() override { tensors_ = saved_; }
+
+ private:
+  static constexpr std::int64_t kWidth = 37;
+
+  struct Tensor {
+    Tensor(std::string tensor_name, int tensor_id)
+        : name(std::move(tensor_name)), id(tensor_id), value(kWidth), gradient(kWidth) {
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        value[i] =
+            0.9F + 0.01F * static_cast<float>((i * 7 + static_cast<std::size_t>(id) * 3) % 20);
+      }
+    }
+    std::string name;
+    std::int32_t id;
+    std::vector<float> value;
+    std::vector<float> gradient;
+  };
+
+  struct Cell {
+    std::span<const float> input;  // must stay as it is until B or W
+    std::vector<float> copy;       // what it was at F
+    std::vector<float> gradient;   // of the output
+  };
+
+  bool is_tied(std::int32_t stage) const {
+    const auto s = static_cast<std::size_t>(stage);
+    return tied_ && (previous_[s] < 0 || next_[s] < 0);
+  }
+
+  void forward(const Op& op, Cell& cell, std::span<const float> input, std::span<float> output) {
+    const auto stage = static_cast<std::size_t>(op.stage);
+    if (previous_[stage] < 0) {
+      cell.copy.resize(kWidth);
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        const auto token =
+            static_cast<float>((step_ * 31 + op.microbatch * 17 + static_cast<int>(i) * 5) % 97);
+        cell.copy[i] = (token - 48.0F) * 0.013F;
+      }
+      cell.input = cell.copy;
+    } else {
+      require(input.size() == kWidth, op, "its input has another size");
+      cell.input = input;
+      cell.copy.assign(input.begin(), input.end());
+    }
+    double loss = 0;
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      const float bias = is_tied(op.stage) ? 0.1F * tensors_[stage][1].value[i] : 0.0F;
+      const float out = cell.input[i] * tensors_[stage][0].value[i] + bias;
+      if (!output.empty()) output[i] = out;
+      loss += out;
+    }
+    if (next_[stage] < 0) {
+      const bool bad = faults_.nan_microbatch == op.microbatch && faults_.nan_step == step_;
+      losses_[static_cast<std::size_t>(op.microbatch)] =
+          bad ? std::numeric_limits<double>::quiet_NaN() : loss;
+    }
+  }
+
+  void backward_input(const Op& op, Cell& cell, std::span<const float> input,
+                      std::span<float> output) {
+    const auto stage = static_cast<std::size_t>(op.stage);
+    if (next_[stage] < 0) {
+      cell.gradient.assign(kWidth, 1.0F / static_cast<float>(3 + op.microbatch));
+    } else {
+      require(input.size() == kWidth, op, "its gradient has another size");
+      cell.gradient.assign(input.begin(), input.end());
+    }
+    require(output.empty() == (previous_[stage] < 0), op, "its output has another size");
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      output[i] = cell.gradient[i] * tensors_[stage][0].value[i];
+    }
+  }
+
+  void backward_weight(const Op& op, Cell& cell) {
+    require(std::equal(cell.copy.begin(), cell.copy.end(), cell.input.begin(), cell.input.end()),
+            op, "the input of its F has changed");
+    auto& tensors = tensors_[static_cast<std::size_t>(op.stage)];
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      tensors[0].gradient[i] += cell.gradient[i] * cell.input[i];
+      if (tensors.size() > 1) tensors[1].gradient[i] += 0.1F * cell.gradient[i];
+    }
+  }
+
+  static void require(bool holds, const Op& op, const char* what) {
+    if (!holds) throw std::logic_error(fmt::format("{}: {}", to_string(op), what));
+  }
+
+  const Pipeline& pipeline_;
+  std::vector<std::int32_t> previous_;
+  std::vector<std::int32_t> next_;
+  std::size_t microbatches_;
+  bool tied_;
+  FakeFaults faults_;
+  std::int64_t step_ = 0;
+  std::vector<std::vector<Tensor>> tensors_;  // by stage
+  std::vector<std::vector<Tensor>> saved_;
+  std::vector<Cell> cells_;
+  std::vector<double> losses_;
+};
+
+}  // namespace penstock
