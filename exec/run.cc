@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "actor_plan.h"
-#include "digest.h"
 #include "gather.h"
 #include "interpreter.h"
 #include "measured.h"
 #include "profile.h"
+#include "run_digest.h"
 #include "step_end.h"
 #include "step_runner.h"
 
@@ -134,7 +134,7 @@ RunResult run_steps(const RunPlan& plan, const RunOptions& options, StepRunner& 
   return result;
 }
 
-RunResult start(const RunPlan& plan, const RunOptions& options, Device& device,
+RunResult start(const RunPlan& plan, const RunOptions& options, const MakeDevice& make_device,
                 Transport& transport) {
   std::vector<Problem> problems = executable_problems(plan.program);
   if (plan.program.schedule.pipeline.actors != transport.actors()) {
@@ -145,24 +145,30 @@ RunResult start(const RunPlan& plan, const RunOptions& options, Device& device,
   }
   if (!problems.empty()) throw Error(std::move(problems));
   compare_plans(plan, transport);
-  StepRunner runner(plan, options, gather_stages(plan, device, transport), device, transport);
-  return run_steps(plan, options, runner, device, transport);
+  const std::unique_ptr<Device> device = make_device(plan, transport.actor());
+  StepRunner runner(plan, options, gather_stages(plan, *device, transport), *device, transport);
+  return run_steps(plan, options, runner, *device, transport);
 }
 
 }  // namespace
 
-RunResult run_actor(const RunPlan& plan, const RunOptions& options, Device& device,
+RunResult run_actor(const RunPlan& plan, const RunOptions& options, const MakeDevice& make_device,
                     Transport& transport) {
   try {
-    return start(plan, options, device, transport);
+    return start(plan, options, make_device, transport);
   } catch (const Error& error) {
-    transport.fail(error.problems().front());
+    transport.fail(error);
     throw;
   } catch (const std::exception& error) {
-    const Problem problem{fmt::format("actor {}", transport.actor()), error.what(), ""};
-    transport.fail(problem);
-    throw RunError(problem);
+    const RunError failure(fmt::format("actor {}", transport.actor()), error.what());
+    transport.fail(failure);
+    throw failure;
   }
+}
+
+std::unique_ptr<Device> make_device(const RunPlan& plan, std::int32_t actor) {
+  const bool sleeps = !plan.model || plan.train.device == DeviceKind::Sleep;
+  return sleeps ? make_sleep_device(plan, actor) : make_cpu_device(plan, actor);
 }
 
 }  // namespace penstock

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "optimizer/learning_rate.h"
+
 namespace penstock {
 namespace {
 
@@ -238,9 +240,7 @@ void StepEnd::read_blocks() {
   double sum = 0;
   for (const auto& [tensor, value] : squared) sum += value;
   record_.gradient_norm = std::sqrt(sum);
-  const double clip = plan_.train.optimizer.clip;
-  // The 1e-6 is torch.nn.utils.clip_grad_norm_'s.
-  gradient_scale_ = clip > 0 ? std::min(1.0, clip / (record_.gradient_norm + 1e-6)) : 1.0;
+  gradient_scale_ = clip_scale(record_.gradient_norm, plan_.train.optimizer.clip);
 }
 
 void StepEnd::throw_bad_loss(std::size_t microbatch) const {

@@ -13,10 +13,6 @@
 
 namespace penstock {
 
-// The rate of step `step` (from 0) of `steps`: rises linearly over the warm-up steps, then falls
-// along half a cosine to min_lr (Loshchilov and Hutter, 2017).
-double learning_rate(const Optimizer& optimizer, std::int64_t step, std::int64_t steps);
-
 // Channels over which actors exchange the gradients of shared weights, in pieces: kind
 // BackwardWeight, one per directed pair of actors of a group.
 std::vector<Channel> shared_channels(const Program& program);

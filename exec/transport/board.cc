@@ -1,6 +1,7 @@
 #include "transport/board.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -71,22 +72,23 @@ std::uint64_t Board::progress() const {
   return sum;
 }
 
-void Board::fail(const Problem& problem) {
+void Board::fail(const Error& error) {
   std::uint32_t running = 0;
   if (!header_->state.compare_exchange_strong(running, 1, std::memory_order_acq_rel)) return;
-  const std::array<const std::string*, 3> texts{&problem.where, &problem.what, &problem.hint};
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::size_t length = std::min(texts[i]->size(), kText - 1);
-    std::copy_n(texts[i]->data(), length, header_->text[i].data());
-    header_->text[i][length] = '\0';
-  }
+  const std::string_view text = error.what();
+  const std::size_t length = std::min(text.size(), kText - 1);
+  std::copy_n(text.data(), length, header_->text.data());
+  header_->text[length] = '\0';
+  header_->while_running.store(dynamic_cast<const RunError*>(&error) != nullptr,
+                               std::memory_order_relaxed);
   header_->state.store(kReady, std::memory_order_release);
 }
 
-Problem Board::failure() const {
-  return {.where = header_->text[0].data(),
-          .what = header_->text[1].data(),
-          .hint = header_->text[2].data()};
+void Board::throw_failure() const {
+  if (header_->while_running.load(std::memory_order_relaxed)) {
+    throw RunError("", header_->text.data());
+  }
+  throw Error("", header_->text.data());
 }
 
 bool Board::claim_report() {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "penstock/error.h"
@@ -35,9 +34,9 @@ class Board {
   std::uint64_t progress() const;
 
   // The first failure wins; later ones are dropped.
-  void fail(const Problem& problem);
+  void fail(const Error& error);
   bool failed() const { return header_->state.load(std::memory_order_acquire) == kReady; }
-  Problem failure() const;  // REQUIRES: failed()
+  [[noreturn]] void throw_failure() const;  // REQUIRES: failed()
 
   // True for exactly one caller: who prints the board when a process died.
   bool claim_report();
@@ -48,7 +47,8 @@ class Board {
   struct Header {
     std::atomic<std::uint32_t> state;  // 0 running, 1 a failure is being written, kReady
     std::atomic<std::uint32_t> reported;
-    std::array<std::array<char, kText>, 3> text;  // where, what, hint
+    std::atomic<bool> while_running;  // a RunError, not an Error
+    std::array<char, kText> text;
   };
   struct alignas(64) Entry {
     std::atomic<std::int32_t> action;  // + 1, so that zeroed memory means none

@@ -152,9 +152,9 @@ class Group {
 
   void at(std::int32_t actor, std::int32_t action) { board_.at(actor, action); }
 
-  void fail(const Problem& problem) {
+  void fail(const Error& error) {
     const std::lock_guard lock(mutex_);
-    board_.fail(problem);
+    board_.fail(error);
     wake_all();
   }
 
@@ -219,7 +219,7 @@ class Group {
              const char* what) {
     Member& member = members_[static_cast<std::size_t>(actor)];
     while (!ready()) {
-      if (board_.failed()) throw RunError(board_.failure());
+      if (board_.failed()) board_.throw_failure();
       member.ready = &ready;
       member.lacks = what + (key ? to_text(*key) : std::string());
       board_.waiting(actor, true);
@@ -260,7 +260,7 @@ class Group {
       what += known ? names_[static_cast<std::size_t>(a)][index] : "start-up";
       what += ", lacks " + member.lacks;
     }
-    board_.fail({.where = "", .what = what, .hint = "the order of sends and receives deadlocks"});
+    board_.fail(RunError("", what, "the order of sends and receives deadlocks"));
     wake_all();
   }
 
@@ -326,7 +326,7 @@ class InProcessTransport final : public Transport {
   }
   void barrier() override { group_.all_gather(actor_, {}, {}); }
   void at(std::int32_t action) override { group_.at(actor_, action); }
-  void fail(const Problem& problem) override { group_.fail(problem); }
+  void fail(const Error& error) override { group_.fail(error); }
 
  private:
   struct Entry {
@@ -363,21 +363,20 @@ void with_actors(std::int32_t actors, const std::function<void(Transport&)>& fn,
   std::exception_ptr first;
   const auto run = [&](std::int32_t actor) {
     InProcessTransport transport(group, actor);
-    std::optional<Problem> failure;
+    const auto remember = [&] {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    };
     try {
       fn(transport);
       group.finish(actor);
-      return;
     } catch (const Error& error) {
-      failure = error.problems().front();
-      const std::lock_guard lock(mutex);
-      if (!first) first = std::current_exception();
+      remember();
+      group.fail(error);
     } catch (const std::exception& error) {
-      failure = Problem{.where = fmt::format("actor {}", actor), .what = error.what(), .hint = {}};
-      const std::lock_guard lock(mutex);
-      if (!first) first = std::current_exception();
+      remember();
+      group.fail(RunError(fmt::format("actor {}", actor), error.what()));
     }
-    group.fail(*failure);
   };
   {
     std::vector<std::jthread> threads;

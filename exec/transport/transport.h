@@ -62,7 +62,7 @@ class Transport {
   // True when done; never blocks. Makes progress on everything under way.
   virtual bool test(Ticket ticket) = 0;
   // Sleeps between tests when actors outnumber cores: a waiting actor takes no CPU from a working
-  // one. Throws RunError when the run has failed.
+  // one. Throws when the run has failed.
   virtual void wait(Ticket ticket) = 0;
 
   // Every actor's `mine` (equal sizes), in actor order, into `all`. Collective; also before open().
@@ -71,8 +71,9 @@ class Transport {
 
   // This actor is at names[actor()][action] now. Costs nanoseconds.
   virtual void at(std::int32_t action) = 0;
-  // Ends the run: every actor's wait and collective throws RunError with the first such problem.
-  virtual void fail(const Problem& problem) = 0;
+  // Ends the run: every actor's wait and collective throws the first such error (an Error or a
+  // RunError, as it was).
+  virtual void fail(const Error& error) = 0;
 };
 
 }  // namespace penstock

@@ -21,14 +21,17 @@ std::vector<std::string> endings(const RunPlan& plan, const MakeDevice& make_dev
       static_cast<std::int32_t>(texts.size()),
       [&](Transport& t) {
         try {
-          const std::unique_ptr<Device> device = make_device(plan, t.actor());
-          run_actor(plan, {}, *device, t);
+          run_actor(plan, {}, make_device, t);
         } catch (const RunError& error) {
           texts[static_cast<std::size_t>(t.actor())] = error.what();
         }
       },
       options);
   return texts;
+}
+
+std::unique_ptr<Device> fake(const RunPlan& plan, std::int32_t) {
+  return std::make_unique<FakeDevice>(plan, false);
 }
 
 RunPlan small_plan() {
@@ -55,6 +58,30 @@ TEST(Failures, DeviceFailureReachesEverybody) {
   for (const std::string& text : texts) EXPECT_EQ(text, "actor 1: out of memory");
 }
 
+// An input at fault is an Error on every actor, also on those that could not see it.
+TEST(Failures, InputErrorStaysAnInputError) {
+  const RunPlan plan = small_plan();
+  std::vector<std::string> texts(3);
+  with_actors(3, [&](Transport& t) {
+    try {
+      run_actor(
+          plan, {},
+          [](const RunPlan& p, std::int32_t actor) -> std::unique_ptr<Device> {
+            if (actor == 2) throw Error("data.txt", "3 tokens are too few", "add some");
+            return fake(p, actor);
+          },
+          t);
+    } catch (const RunError&) {
+      texts[static_cast<std::size_t>(t.actor())] = "a RunError";
+    } catch (const Error& error) {
+      texts[static_cast<std::size_t>(t.actor())] = error.what();
+    }
+  });
+  for (const std::string& text : texts) {
+    EXPECT_EQ(text, "data.txt: 3 tokens are too few\n  hint: add some");
+  }
+}
+
 TEST(Failures, DifferentPlansAreRefusedBeforeTheFirstStep) {
   const RunPlan plan = small_plan();
   RunPlan other = plan;
@@ -62,9 +89,8 @@ TEST(Failures, DifferentPlansAreRefusedBeforeTheFirstStep) {
   std::vector<std::string> texts(3);
   with_actors(3, [&](Transport& t) {
     const RunPlan& mine = t.actor() == 2 ? other : plan;
-    FakeDevice device(mine, true);
     try {
-      run_actor(mine, {}, device, t);
+      run_actor(mine, {}, fake, t);
     } catch (const RunError& error) {
       texts[static_cast<std::size_t>(t.actor())] = error.what();
     }
@@ -95,9 +121,7 @@ Program naive_order(Program program) {
 TEST(Failures, DeadlockIsFoundAtOnceAndExplained) {
   RunPlan plan = fake_plan(generate("1f1b", {.actors = 2, .microbatches = 4}), false, 1);
   plan.program = naive_order(plan.program);
-  const auto texts = endings(
-      plan, [](const RunPlan& p, std::int32_t) { return std::make_unique<FakeDevice>(p, false); },
-      {.rendezvous = true});
+  const auto texts = endings(plan, fake, {.rendezvous = true});
   EXPECT_EQ(texts[0], texts[1]);
   EXPECT_THAT(texts[0], HasSubstr("all actors are blocked"));
   EXPECT_THAT(texts[0], HasSubstr("actor 0: at send of the activation of 0F1 to actor 1"));
@@ -109,8 +133,7 @@ TEST(Failures, MissingMessageIsNamed) {
   std::vector<Action>& sender = plan.program.actions[0];
   sender.erase(std::find_if(sender.begin(), sender.end(),
                             [](const Action& a) { return a.kind == ActionKind::Send; }));
-  const auto texts = endings(
-      plan, [](const RunPlan& p, std::int32_t) { return std::make_unique<FakeDevice>(p, false); });
+  const auto texts = endings(plan, fake);
   EXPECT_THAT(texts[1], HasSubstr("all actors are blocked"));
   EXPECT_THAT(texts[1], HasSubstr("actor 1: at 1F0, needs the activation of 0F0 from actor 0"));
   EXPECT_THAT(texts[1], HasSubstr("lacks message 0 of channel 0>1 (forward)"));
@@ -123,8 +146,7 @@ TEST(Failures, WhatCannotRunYetIsSaid) {
   std::vector<std::string> texts(3);
   with_actors(3, [&](Transport& t) {
     try {
-      FakeDevice mine(plan, false);
-      run_actor(plan, {}, mine, t);
+      run_actor(plan, {}, fake, t);
     } catch (const Error& error) {
       texts[static_cast<std::size_t>(t.actor())] = error.what();
     }

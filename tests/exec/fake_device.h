@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "device/device.h"
-#include "digest.h"
+#include "device/digest.h"
 #include "penstock/execute.h"
 
 namespace penstock {

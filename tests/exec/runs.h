@@ -14,8 +14,6 @@
 
 namespace penstock {
 
-using MakeDevice = std::function<std::unique_ptr<Device>(const RunPlan&, std::int32_t actor)>;
-
 inline RunResult run_in_process(const RunPlan& plan, const MakeDevice& make_device,
                                 const InProcessOptions& transport = {},
                                 const RunOptions& options = {}) {
@@ -23,8 +21,7 @@ inline RunResult run_in_process(const RunPlan& plan, const MakeDevice& make_devi
   with_actors(
       plan.program.schedule.pipeline.actors,
       [&](Transport& t) {
-        const std::unique_ptr<Device> device = make_device(plan, t.actor());
-        RunResult mine = run_actor(plan, options, *device, t);
+        RunResult mine = run_actor(plan, options, make_device, t);
         if (mine.root) result = std::move(mine);
       },
       transport);

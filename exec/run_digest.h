@@ -1,8 +1,7 @@
-// File: digest.h. Hashes: of the plan (do all processes run the same?) and of the parameters.
+// File: run_digest.h. Hashes of a run: of the plan (do all processes run the same?) and of the
+// parameters.
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -10,9 +9,6 @@
 #include "penstock/execute.h"
 
 namespace penstock {
-
-// SHA-256 in lower-case hex.
-std::string sha256(std::span<const std::byte> bytes);
 
 // Of everything that makes processes run the same steps: program, sizes, optimizer, seed, data.
 std::string plan_digest(const RunPlan& plan);

@@ -1,12 +1,13 @@
-#include "digest.h"
+#include "run_digest.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
+
+#include "device/digest.h"
 
 namespace penstock {
 namespace {
@@ -53,17 +54,6 @@ void write(Writer& out, const Model& m) {
 }
 
 }  // namespace
-
-std::string sha256(std::span<const std::byte> bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
-  unsigned int length = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), hash.data(), &length, EVP_sha256(), nullptr) != 1) {
-    throw RunError("", "OpenSSL cannot compute SHA-256");
-  }
-  std::string text;
-  for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", hash[i]);
-  return text;
-}
 
 std::string plan_digest(const RunPlan& plan) {
   Writer out;
