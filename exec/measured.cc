@@ -123,6 +123,11 @@ Timeline measured_timeline(const RunPlan& plan, std::span<const StageInfo> stage
                                .activation_bytes = stages[s].activation_bytes,
                                .weight_bytes = stages[s].weight_bytes});
   }
+  for (std::size_t r = 0; r < pipeline.routes.size(); ++r) {
+    for (const std::int32_t stage : pipeline.routes[r]) {
+      timeline.stages[static_cast<std::size_t>(stage)].route = static_cast<std::int32_t>(r);
+    }
+  }
   const Found found = add_spans(timeline, program, marks);
   add_transfers(timeline, program, messages, found);
   for (Span& span : timeline.spans) {

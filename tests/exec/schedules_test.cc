@@ -140,6 +140,7 @@ TEST(Schedules, ProfileLeavesTrainingAsItWas) {
   expect_equal(with, without);
   EXPECT_EQ(with.traffic[0].messages_sent, without.traffic[0].messages_sent);
   ASSERT_EQ(with.profile.stages.size(), 2U);
+  EXPECT_TRUE(missing_costs(with.profile, schedule).empty());
   EXPECT_EQ(with.profile.stages[0].message.bytes, 37 * 4);
   EXPECT_GT(with.profile.stages[0].message.latency, 0);
   EXPECT_GT(with.profile.stages[1].op[1]->base, 0);
