@@ -30,15 +30,14 @@ class Ends {
     std::stable_sort(links_.begin(), links_.end(), before);
   }
 
-  // What ended exactly at `time`: something of one of the two actors if there is, else anything.
+  // What ended exactly at `time` on one of the two actors, or (-1) on any; none if nothing did.
   CriticalLink at(Nanoseconds time, std::int32_t actor, std::int32_t other) const {
     const auto [first, last] =
         std::equal_range(links_.begin(), links_.end(), CriticalLink{.end = time}, before);
-    if (first == last) return {};
-    const auto near = std::find_if(first, last, [&](const CriticalLink& link) {
-      return touches(link, actor) || touches(link, other);
+    const auto found = std::find_if(first, last, [&](const CriticalLink& link) {
+      return actor < 0 || touches(link, actor) || touches(link, other);
     });
-    return near == last ? *first : *near;
+    return found == last ? CriticalLink{} : *found;
   }
 
  private:
@@ -59,10 +58,10 @@ class Ends {
   std::vector<CriticalLink> links_;
 };
 
-// The transfers that each actor sends, in the order of their starts.
-class Sent {
+// The transfers of each actor, both ways, in the order of their starts.
+class Queues {
  public:
-  explicit Sent(const Timeline& timeline)
+  explicit Queues(const Timeline& timeline)
       : timeline_(timeline), by_actor_(static_cast<std::size_t>(timeline.actors)) {
     std::vector<std::int32_t> order(timeline.transfers.size());
     std::iota(order.begin(), order.end(), 0);
@@ -71,27 +70,39 @@ class Sent {
     });
     for (const std::int32_t i : order) {
       by_actor_[static_cast<std::size_t>(transfer(i).from)].push_back(i);
+      by_actor_[static_cast<std::size_t>(transfer(i).to)].push_back(i);
     }
   }
 
-  // The last transfer that `actor` sent before transfer `i` started and that had not arrived then:
-  // to `to`, or to anybody (-1). -1 if there is none.
-  std::int32_t under_way(std::int32_t i, std::int32_t actor, std::int32_t to) const {
-    const std::vector<std::int32_t>& sent = by_actor_[static_cast<std::size_t>(actor)];
+  // The last transfer before `i` on its channel, if it was still under way when `i` started; else
+  // -1.
+  std::int32_t ahead_on_channel(std::int32_t i) const {
+    return ahead(i, transfer(i).from, [&](const Transfer& other) {
+      return other.from == transfer(i).from && other.to == transfer(i).to;
+    });
+  }
+  // The same among all transfers of one actor.
+  std::int32_t ahead_of_actor(std::int32_t i, std::int32_t actor) const {
+    return ahead(i, actor, [](const Transfer&) { return true; });
+  }
+
+ private:
+  template <class Counts>
+  std::int32_t ahead(std::int32_t i, std::int32_t actor, Counts counts) const {
+    const std::vector<std::int32_t>& queue = by_actor_[static_cast<std::size_t>(actor)];
     const Nanoseconds start = transfer(i).start;
     auto at = std::upper_bound(
-        sent.begin(), sent.end(), start,
+        queue.begin(), queue.end(), start,
         [&](Nanoseconds time, std::int32_t other) { return time < transfer(other).start; });
-    while (at != sent.begin()) {
+    while (at != queue.begin()) {
       const std::int32_t before = *--at;
       const bool earlier = transfer(before).start < start || before < i;
-      if (before == i || !earlier || (to >= 0 && transfer(before).to != to)) continue;
+      if (!earlier || !counts(transfer(before))) continue;
       return transfer(before).end >= start ? before : -1;
     }
     return -1;
   }
 
- private:
   const Transfer& transfer(std::int32_t i) const {
     return timeline_.transfers[static_cast<std::size_t>(i)];
   }
@@ -159,7 +170,8 @@ class WalkBack {
         binding_transfer(timeline_, first, end_of_pair(timeline_, first, lane.last));
     const CriticalLink near = later(own, of_transfer(input, start));
     if (!is_none(near) && near.end == start) return near;
-    return later(near, ends().at(start, span(i).actor, span(i).actor));
+    const CriticalLink held = ends().at(start, span(i).actor, span(i).actor);
+    return later(near, is_none(held) ? ends().at(start, -1, -1) : held);
   }
 
   // Its producer; if it queued, what it queued behind.
@@ -167,13 +179,14 @@ class WalkBack {
     const Transfer& it = transfer(i);
     const CriticalLink producer = producer_of(it);
     if (it.start == it.ready) return producer;
-    const CriticalLink ahead = of_transfer(sent().under_way(i, it.from, it.to), it.start);
+    const CriticalLink ahead = of_transfer(queues().ahead_on_channel(i), it.start);
     if (!is_none(ahead)) return ahead;
     const CriticalLink ended = ends().at(it.start, it.from, it.to);
     if (!is_none(ended)) return ended;
-    const CriticalLink sender = of_transfer(sent().under_way(i, it.from, -1), it.start);
-    const CriticalLink receiver = of_transfer(sent().under_way(i, it.to, -1), it.start);
-    return later(producer, later(sender, receiver));
+    const CriticalLink queued = later(of_transfer(queues().ahead_of_actor(i, it.from), it.start),
+                                      of_transfer(queues().ahead_of_actor(i, it.to), it.start));
+    if (!is_none(queued)) return queued;
+    return later(producer, ends().at(it.start, -1, -1));
   }
 
   // The span of its op, else the last that its sender ended by then.
@@ -186,7 +199,7 @@ class WalkBack {
     if (last == first) return {};
     auto producer = last - 1;
     for (auto same = producer; same->end == (last - 1)->end; --same) {
-      if (same->op == it.op) producer = same;
+      if (same->kind == ActionKind::Compute && same->op == it.op) producer = same;
       if (same == first) break;
     }
     return of_span(static_cast<std::int32_t>(producer - timeline_.spans.begin()), it.ready);
@@ -196,15 +209,15 @@ class WalkBack {
     if (!ends_) ends_.emplace(timeline_);
     return *ends_;
   }
-  const Sent& sent() {
-    if (!sent_) sent_.emplace(timeline_);
-    return *sent_;
+  const Queues& queues() {
+    if (!queues_) queues_.emplace(timeline_);
+    return *queues_;
   }
 
   const Timeline& timeline_;
   std::vector<SpanRange> lanes_;
   std::optional<Ends> ends_;
-  std::optional<Sent> sent_;
+  std::optional<Queues> queues_;
 };
 
 }  // namespace
