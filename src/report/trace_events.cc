@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/metrics.h"
 #include "report/json_text.h"
 #include "report/labels.h"
 #include "report/producers.h"
@@ -87,6 +88,24 @@ void append_flow(std::string& out, const Timeline& timeline, const Span& produce
          kProcess, thread_of(consumer.actor), microseconds(consumer.start), consumer.awaits, kind);
 }
 
+void append_counters(std::string& out, const Timeline& timeline) {
+  const std::vector<std::vector<MemorySample>> samples = memory(timeline);
+  for (std::size_t actor = 0; actor < samples.size(); ++actor) {
+    for (const MemorySample& sample : samples[actor]) {
+      append(
+          out,
+          ",\n"
+          R"({{"ph":"C","pid":{},"ts":{},"name":"actor {} in flight","args":{{"microbatches":{}}}}})",
+          kProcess, microseconds(sample.at), actor, sample.in_flight);
+      if (sample.bytes == 0) continue;
+      append(out,
+             ",\n"
+             R"({{"ph":"C","pid":{},"ts":{},"name":"actor {} memory","args":{{"bytes":{}}}}})",
+             kProcess, microseconds(sample.at), actor, sample.bytes);
+    }
+  }
+}
+
 }  // namespace
 
 void append_trace_events(std::string& out, const Timeline& timeline) {
@@ -98,6 +117,7 @@ void append_trace_events(std::string& out, const Timeline& timeline) {
     const std::int32_t from = producer[static_cast<std::size_t>(span.awaits)];
     append_flow(out, timeline, timeline.spans[static_cast<std::size_t>(from)], span);
   }
+  append_counters(out, timeline);
 }
 
 }  // namespace penstock

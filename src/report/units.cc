@@ -58,7 +58,6 @@ std::string show_percent(double ratio) {
 }
 
 std::string show_difference(double percent) {
-  if (!std::isfinite(percent)) return "-";
   return fmt::format("{:+.1f} %", percent == 0 ? 0.0 : percent);
 }
 
@@ -67,10 +66,6 @@ std::string show_number(double value) {
   while (text.back() == '0') text.pop_back();
   if (text.back() == '.') text.pop_back();
   return text;
-}
-
-double difference_percent(double a, double b) {
-  return 100 * (b - a) / a;
 }
 
 }  // namespace penstock

@@ -25,13 +25,10 @@ std::string show_bytes(std::int64_t bytes);
 
 // "81.2 %" of a ratio.
 std::string show_percent(double ratio);
-// "+1.1 %", "-0.3 %" of a difference in per cent; "-" when it is not finite.
+// "+1.1 %", "-0.3 %" of a difference in per cent.
 std::string show_difference(double percent);
 
 // "8", "3.5", "2.67": no decimals that say nothing.
 std::string show_number(double value);
-
-// 100 (b - a) / a; infinity or NaN when a is 0.
-double difference_percent(double a, double b);
 
 }  // namespace penstock

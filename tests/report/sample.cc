@@ -12,12 +12,24 @@ std::vector<Op> order_of(const Sample& sample, std::int32_t actor) {
   std::vector<Op> order;
   for (std::int32_t m = 0; m < warm_up; ++m) order.push_back({OpKind::Forward, actor, m, 0});
   for (std::int32_t m = 0; m < sample.microbatches; ++m) {
-    order.push_back({OpKind::Backward, actor, m, 0});
+    order.push_back({sample.split ? OpKind::BackwardInput : OpKind::Backward, actor, m, 0});
+    if (sample.split) order.push_back({OpKind::BackwardWeight, actor, m, 0});
     if (m + warm_up < sample.microbatches) {
       order.push_back({OpKind::Forward, actor, m + warm_up, 0});
     }
   }
   return order;
+}
+
+// In [0, 1): the same for the same op.
+double fraction(const Op& op) {
+  std::uint64_t x = static_cast<std::uint64_t>(op.stage) * 1'000'003U +
+                    static_cast<std::uint64_t>(op.microbatch) * 7919U +
+                    static_cast<std::uint64_t>(op.kind) * 104'729U + 12'345U;
+  x ^= x >> 33;
+  x *= 0xff51afd7ed558ccdULL;
+  x ^= x >> 33;
+  return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
 class Maker {
@@ -49,7 +61,8 @@ class Maker {
     if (lane.next == lane.order.size()) return false;
     const Op op = lane.order[lane.next];
     const bool forward = op.kind == OpKind::Forward;
-    const std::int32_t from = forward ? actor - 1 : actor + 1;
+    const bool local = op.kind == OpKind::BackwardWeight;
+    const std::int32_t from = local ? -1 : forward ? actor - 1 : actor + 1;
     Span span{.op = op, .actor = actor, .start = lane.free};
     if (from >= 0 && from < sample_.actors) {
       const auto sent = sent_.find({op.kind, from, op.microbatch, 0});
@@ -57,19 +70,26 @@ class Maker {
       span.awaits = sent->second;
       span.start = std::max(span.start, transfers_[static_cast<std::size_t>(span.awaits)].end);
     }
-    span.end = span.start + (forward ? sample_.forward : sample_.backward);
+    span.end = span.start + duration(op);
     lane.free = span.end;
     lane.spans.push_back(span);
     ++lane.next;
-    send(op, actor, forward ? actor + 1 : actor - 1, span.end);
+    if (!local) send(op, actor, forward ? actor + 1 : actor - 1, span.end);
     return true;
+  }
+
+  Nanoseconds duration(const Op& op) const {
+    Nanoseconds base = op.kind == OpKind::Forward ? sample_.forward : sample_.backward;
+    if (sample_.split && op.kind != OpKind::Forward) base /= 2;
+    return base +
+           static_cast<Nanoseconds>(sample_.jitter * fraction(op) * static_cast<double>(base));
   }
 
   void send(const Op& op, std::int32_t from, std::int32_t to, Nanoseconds at) {
     if (to < 0 || to >= sample_.actors) return;
     sent_[op] = static_cast<std::int32_t>(transfers_.size());
     transfers_.push_back({.op = op,
-                          .kind = op.kind,
+                          .kind = op.kind == OpKind::Forward ? OpKind::Forward : OpKind::Backward,
                           .from = from,
                           .to = to,
                           .bytes = sample_.activation_bytes,
@@ -84,6 +104,7 @@ class Maker {
     timeline.actors = sample_.actors;
     timeline.microbatches = sample_.microbatches;
     timeline.tokens = 1024;
+    timeline.source = sample_.source;
     timeline.transfers = std::move(transfers_);
     for (std::int32_t a = 0; a < sample_.actors; ++a) {
       Lane& lane = lanes_[static_cast<std::size_t>(a)];

@@ -15,6 +15,9 @@ struct Sample {
   Nanoseconds forward = 1'000'000;
   Nanoseconds backward = 2'000'000;
   Nanoseconds latency = 100'000;
+  bool split = false;  // every B as I and, right after it, W
+  double jitter = 0;   // each op takes up to this part longer, always the same
+  TimelineSource source = TimelineSource::Predicted;
   std::int64_t activation_bytes = 1 << 20;
   std::int64_t weight_bytes = 10 << 20;
 };

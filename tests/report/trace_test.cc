@@ -157,6 +157,22 @@ TEST(TraceEvents, FlowsJoinProducerAndConsumer) {
   EXPECT_EQ(ids.size(), starts.size());
 }
 
+TEST(TraceEvents, CountMemoryAndMicrobatches) {
+  const json trace = json::parse(write_trace(one_f_one_b()));
+  double most = 0;
+  double bytes = 0;
+  for (const json& event : events(trace, "C")) {
+    if (event["name"] == "actor 0 in flight") {
+      most = std::max(most, event["args"]["microbatches"].get<double>());
+    }
+    if (event["name"] == "actor 0 memory") {
+      bytes = std::max(bytes, event["args"]["bytes"].get<double>());
+    }
+  }
+  EXPECT_EQ(most, 4);  // min(m, p - r) of 1F1B at r = 0
+  EXPECT_EQ(bytes, (10 << 20) + 4 * (1 << 20));
+}
+
 TEST(ReadTrace, AnotherProgramsTrace) {
   const auto problems = problems_of(R"({"traceEvents":[{"ph":"X","name":"MatMul"}]})");
   ASSERT_EQ(problems.size(), 1u);

@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include "penstock/report.h"
+#include "report/json_text.h"
+#include "report/labels.h"
+
+namespace penstock {
+namespace {
+
+// RFC 4180: quoted when it holds a comma, a quote or a line break, quotes doubled.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+void append_row(std::string& out, const Timeline& timeline, const Metrics& metrics,
+                std::size_t actor) {
+  const ActorMetrics& numbers = metrics.actors[actor];
+  append(out, "{},{},{},{},{},{},{},", csv_cell(timeline.name), name(timeline.source), actor,
+         to_s(metrics.makespan), to_s(numbers.busy), numbers.utilization, numbers.peak_in_flight);
+  if (numbers.peak_bytes > 0) out += std::to_string(numbers.peak_bytes);
+  for (const Nanoseconds idle : numbers.idle) append(out, ",{}", to_s(idle));
+  out += "\n";
+}
+
+}  // namespace
+
+std::string report_csv(const std::vector<Timeline>& timelines) {
+  std::string out = "schedule,source,actor,makespan_s,busy_s,utilization,peak_in_flight,peak_bytes";
+  for (int cause = 0; cause < kIdleCauses; ++cause) {
+    append(out, ",idle_{}_s", name(static_cast<IdleCause>(cause)));
+  }
+  out += "\n";
+  for (const Timeline& timeline : timelines) {
+    const Metrics metrics = measure(timeline);
+    for (std::size_t actor = 0; actor < metrics.actors.size(); ++actor) {
+      append_row(out, timeline, metrics, actor);
+    }
+  }
+  return out;
+}
+
+}  // namespace penstock

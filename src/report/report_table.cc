@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "penstock/report.h"
+#include "report/labels.h"
+#include "report/text_table.h"
+#include "report/units.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostRows = 40;  // actors shown; the middle of a longer list is left out
+constexpr std::size_t kEnds = 16;
+
+// What fits into the table: memory when it is known, and the causes of which there is any, the
+// rarest left out when the line would be too long.
+struct Columns {
+  bool memory = false;
+  std::vector<std::size_t> causes;
+  bool others = false;  // a column for the causes left out
+};
+
+Nanoseconds total(const Metrics& metrics, std::size_t cause) {
+  Nanoseconds sum = 0;
+  for (const ActorMetrics& actor : metrics.actors) sum += actor.idle[cause];
+  return sum;
+}
+
+std::vector<std::string> header(const Columns& columns, const TimeUnit& unit) {
+  std::vector<std::string> cells = {"actor", "busy " + unit.name, "util %", "in flight"};
+  if (columns.memory) cells.push_back("memory");
+  for (const std::size_t cause : columns.causes) {
+    cells.emplace_back(name(static_cast<IdleCause>(cause)));
+  }
+  if (columns.others) cells.push_back("other");
+  return cells;
+}
+
+std::vector<std::string> row(const Columns& columns, const TimeUnit& unit, std::size_t index,
+                             const Metrics& metrics) {
+  const ActorMetrics& actor = metrics.actors[index];
+  std::vector<std::string> cells = {
+      std::to_string(index), show_in(unit, actor.busy, metrics.makespan),
+      fmt::format("{:.1f}", 100 * actor.utilization), show_number(actor.peak_in_flight)};
+  if (columns.memory) cells.push_back(show_bytes(actor.peak_bytes));
+  Nanoseconds rest = std::accumulate(actor.idle.begin(), actor.idle.end(), Nanoseconds{0});
+  for (const std::size_t cause : columns.causes) {
+    cells.push_back(show_in(unit, actor.idle[cause], metrics.makespan));
+    rest -= actor.idle[cause];
+  }
+  if (columns.others) cells.push_back(show_in(unit, rest, metrics.makespan));
+  return cells;
+}
+
+TextTable actor_table(const Columns& columns, const Metrics& metrics) {
+  const TimeUnit unit = time_unit(metrics.makespan);
+  TextTable table(header(columns, unit));
+  const std::size_t count = metrics.actors.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (count > kMostRows && i == kEnds) {
+      table.add({fmt::format("... {} more", count - 2 * kEnds)});
+      i = count - kEnds;
+    }
+    table.add(row(columns, unit, i, metrics));
+  }
+  return table;
+}
+
+TextTable fitting_table(const Metrics& metrics, int width) {
+  Columns columns;
+  for (const ActorMetrics& actor : metrics.actors) columns.memory |= actor.peak_bytes > 0;
+  for (std::size_t cause = 0; cause < kIdleCauses; ++cause) {
+    if (total(metrics, cause) > 0) columns.causes.push_back(cause);
+  }
+  TextTable table = actor_table(columns, metrics);
+  while (table.width() > width && !columns.causes.empty()) {
+    const auto rarest = std::min_element(
+        columns.causes.begin(), columns.causes.end(),
+        [&metrics](std::size_t a, std::size_t b) { return total(metrics, a) < total(metrics, b); });
+    columns.causes.erase(rarest);
+    columns.others = true;
+    table = actor_table(columns, metrics);
+  }
+  return table;
+}
+
+// "step 117.0 ms   bubble 17.9 %   ..."; broken where a line is full.
+std::string summary(const Metrics& metrics, int columns) {
+  std::vector<std::string> facts = {
+      "step " + show_time(metrics.makespan),
+      "utilization " + show_percent(metrics.utilization),
+      "bubble " + show_percent(metrics.bubble_ratio),
+      "span bubble " + show_percent(metrics.bubble_ratio_span),
+      "bubble/ideal " + show_percent(metrics.bubble_over_ideal),
+  };
+  if (metrics.tokens_per_s) facts.push_back(fmt::format("{:.0f} tokens/s", *metrics.tokens_per_s));
+  if (metrics.mfu) facts.push_back("MFU " + show_percent(*metrics.mfu));
+  std::string text;
+  std::size_t line = 0;
+  for (const std::string& fact : facts) {
+    if (line > 0 && line + 3 + fact.size() > static_cast<std::size_t>(std::max(columns, 0))) {
+      text += "\n";
+      line = 0;
+    }
+    const std::string piece = (line > 0 ? "   " : "") + fact;
+    text += piece;
+    line += piece.size();
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string report_table(const Timeline& timeline, const Metrics& metrics, int columns) {
+  const std::string title =
+      fmt::format("{} ({}): {} actor{}, {} microbatch{}", timeline.name, name(timeline.source),
+                  timeline.actors, timeline.actors == 1 ? "" : "s", timeline.microbatches,
+                  timeline.microbatches == 1 ? "" : "es");
+  return cut(title, columns) + "\n\n" + fitting_table(metrics, columns).text() + "\n" +
+         summary(metrics, columns);
+}
+
+}  // namespace penstock

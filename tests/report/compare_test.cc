@@ -1,0 +1,88 @@
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "penstock/report.h"
+#include "sample.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using test::one_f_one_b;
+using ::testing::HasSubstr;
+
+Timeline predicted() {
+  return one_f_one_b({.latency = 0});
+}
+
+// Forward takes 10 % longer, everything else the same.
+Timeline measured() {
+  return one_f_one_b({.forward = 1'100'000, .latency = 0, .source = TimelineSource::Measured});
+}
+
+TEST(CompareJson, DifferencesAreInPercentOfA) {
+  const Json json = compare_json(predicted(), measured());
+  EXPECT_EQ(json["a"]["source"], "predicted");
+  EXPECT_EQ(json["b"]["source"], "measured");
+  EXPECT_DOUBLE_EQ(json["makespan_s"]["a"], 33.5e-3);
+  EXPECT_NEAR(json["makespan_s"]["difference_percent"].get<double>(),
+              100 * (json["makespan_s"]["b"].get<double>() - 33.5e-3) / 33.5e-3, 1e-9);
+  ASSERT_EQ(json["kinds"].size(), 3u);
+  EXPECT_EQ(json["kinds"][0]["kind"], "F");
+  EXPECT_EQ(json["kinds"][0]["count_a"], 32);
+  EXPECT_NEAR(json["kinds"][0]["mean_s"]["difference_percent"].get<double>(), 10, 1e-9);
+  EXPECT_EQ(json["kinds"][1]["mean_s"]["difference_percent"], 0);
+  ASSERT_EQ(json["stages"].size(), 4u);
+  EXPECT_NEAR(json["stages"][2]["kinds"][0]["mean_s"]["b"].get<double>(), 1.1e-3, 1e-12);
+  ASSERT_EQ(json["actors"].size(), 4u);
+  EXPECT_NEAR(json["actors"][3]["busy_s"]["difference_percent"].get<double>(),
+              100 * (8 * 0.1 + 0.05) / 24.5, 1e-9);
+  EXPECT_EQ(json["ops_only_in_a"], 0);
+}
+
+// The predicted side may be either: the error is always in per cent of the measured step.
+TEST(CompareJson, PredictionErrorIsOfTheMeasuredStep) {
+  const double predicted_s = 33.5e-3;
+  const double measured_s = compare_json(predicted(), measured())["makespan_s"]["b"];
+  const double error = 100 * (predicted_s - measured_s) / measured_s;
+  EXPECT_NEAR(compare_json(predicted(), measured())["error_percent"].get<double>(), error, 1e-9);
+  EXPECT_NEAR(compare_json(measured(), predicted())["error_percent"].get<double>(), error, 1e-9);
+  EXPECT_TRUE(compare_json(predicted(), predicted())["error_percent"].is_null());
+}
+
+TEST(CompareJson, WhatOneDoesNotHaveIsNull) {
+  const Timeline whole = predicted();
+  const Timeline split = one_f_one_b({.actors = 2, .split = true});
+  const Json json = compare_json(whole, split);
+  EXPECT_EQ(json["kinds"][1]["kind"], "B");
+  EXPECT_TRUE(json["kinds"][1]["mean_s"]["b"].is_null());
+  EXPECT_TRUE(json["kinds"][1]["mean_s"]["difference_percent"].is_null());
+  EXPECT_TRUE(json["actors"][3]["busy_s"]["b"].is_null());
+  EXPECT_EQ(json["ops_only_in_a"], 48);  // 32 B, and 16 F of two actors
+  EXPECT_EQ(json["ops_only_in_b"], 32);  // 16 I and 16 W
+}
+
+TEST(CompareTable, ShowsBothSidesAndTheError) {
+  const std::string text = compare_table(predicted(), measured());
+  EXPECT_THAT(text, HasSubstr("predicted  measured    b - a"));
+  EXPECT_THAT(text, HasSubstr("mean F                1.000 ms  1.100 ms  +10.0 %"));
+  EXPECT_THAT(text, HasSubstr("mean B                2.000 ms  2.000 ms   +0.0 %"));
+  EXPECT_THAT(text, HasSubstr("stage 3 mean F"));
+  EXPECT_THAT(text, HasSubstr("prediction error -"));
+  EXPECT_THAT(compare_table(predicted(), predicted()), HasSubstr("a (predicted)"));
+  EXPECT_THAT(compare_table(predicted(), one_f_one_b({.actors = 2})),
+              HasSubstr("not the same schedule"));
+}
+
+TEST(CompareTable, KeepsToTheWidth) {
+  Timeline many = one_f_one_b({.name = std::string(200, 'n'), .actors = 70});
+  std::istringstream stream(compare_table(many, many, 80));
+  for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+}  // namespace
+}  // namespace penstock
