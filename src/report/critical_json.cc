@@ -18,23 +18,39 @@ const Span* span_of(const Timeline& timeline, const CriticalLink& link) {
   return link.span < 0 ? nullptr : &timeline.spans[static_cast<std::size_t>(link.span)];
 }
 
-Json transfer_json(const Transfer& transfer) {
+Json transfer_json(const Transfer& transfer, const CriticalLink& link) {
   return {{"transfer", label(transfer)},
           {"actor", transfer.from},
           {"to", transfer.to},
-          {"start_s", to_s(transfer.start)},
-          {"end_s", to_s(transfer.end)}};
+          {"start_s", to_s(link.start)},
+          {"end_s", to_s(link.end)}};
 }
 
-Json spans_json(const Span& first, const Span& last, std::size_t links) {
-  Json entry = {{"op", label(first)}, {"actor", first.actor}};
+// Links first..last of one actor.
+Json spans_json(const Timeline& timeline, const CriticalLink& first, const CriticalLink& last,
+                std::size_t links) {
+  Json entry = {{"op", label(*span_of(timeline, first))},
+                {"actor", span_of(timeline, first)->actor}};
   if (links > 1) {
-    entry["last"] = label(last);
+    entry["last"] = label(*span_of(timeline, last));
     entry["links"] = links;
   }
   entry["start_s"] = to_s(first.start);
   entry["end_s"] = to_s(last.end);
   return entry;
+}
+
+// Where the run of links that starts at `from` ends: the same actor, without a gap.
+std::size_t end_of_run(const Timeline& timeline, const std::vector<CriticalLink>& path,
+                       std::size_t from) {
+  const std::int32_t actor = span_of(timeline, path[from])->actor;
+  std::size_t end = from + 1;
+  while (end < path.size()) {
+    const Span* next = span_of(timeline, path[end]);
+    if (next == nullptr || next->actor != actor || path[end].start != path[end - 1].end) break;
+    ++end;
+  }
+  return end;
 }
 
 }  // namespace
@@ -44,20 +60,14 @@ Json critical_path_json(const Timeline& timeline) {
   const bool shorten = path.size() > kLongestInFull;
   Json list = Json::array();
   for (std::size_t i = 0; i < path.size();) {
-    const Span* first = span_of(timeline, path[i]);
-    if (first == nullptr) {
-      list.push_back(transfer_json(timeline.transfers[static_cast<std::size_t>(path[i].transfer)]));
+    if (path[i].span < 0) {
+      const Transfer& transfer = timeline.transfers[static_cast<std::size_t>(path[i].transfer)];
+      list.push_back(transfer_json(transfer, path[i]));
       ++i;
       continue;
     }
-    std::size_t end = i + 1;
-    const Span* last = first;
-    for (; shorten && end < path.size(); ++end) {
-      const Span* next = span_of(timeline, path[end]);
-      if (next == nullptr || next->actor != first->actor) break;
-      last = next;
-    }
-    list.push_back(spans_json(*first, *last, end - i));
+    const std::size_t end = shorten ? end_of_run(timeline, path, i) : i + 1;
+    list.push_back(spans_json(timeline, path[i], path[end - 1], end - i));
     i = end;
   }
   return list;

@@ -77,7 +77,10 @@ class Checker {
   }
 
   void stages() {
-    each("stages", timeline_.stages, [this](const TimelineStage& s) { is_actor(s.actor); });
+    each("stages", timeline_.stages, [this](const TimelineStage& s) {
+      is_actor(s.actor);
+      within("route", s.route, timeline_.stages.size());  // each has a stage of its own
+    });
     const std::size_t listed = timeline_.slices.size();
     if (listed == 0 || listed == static_cast<std::size_t>(timeline_.microbatches)) return;
     problems_.push_back(

@@ -12,6 +12,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "penstock/error.h"
+#include "penstock/report.h"
 #include "sample.h"
 
 namespace penstock {
@@ -69,6 +70,7 @@ Timeline any_timeline() {
   Timeline timeline = one_f_one_b(sample);
   timeline.source = static_cast<TimelineSource>(*inRange(0, 3));
   timeline.tokens = *inRange<std::int64_t>(0, 1'000'000);
+  timeline.stages.back().route = *inRange(0, sample.actors);
   if (*rc::gen::arbitrary<bool>()) {
     timeline.slices.assign(static_cast<std::size_t>(sample.microbatches), *inRange(1, 4));
   }
@@ -80,22 +82,57 @@ RC_GTEST_PROP(Trace, AnyTimelineComesBackAsItWas, ()) {
   RC_ASSERT(read_trace(write_trace(timeline), "t.json") == timeline);
 }
 
-// Whatever happens to a file, it is read or refused with a place: never a crash.
-RC_GTEST_PROP(Trace, DamagedFilesAreRefused, ()) {
-  std::string text = write_trace(one_f_one_b({.actors = 2, .microbatches = 2}));
-  const std::size_t changes = *rc::gen::inRange<std::size_t>(1, 4);
-  for (std::size_t i = 0; i < changes; ++i) {
-    const std::size_t at = *rc::gen::inRange<std::size_t>(0, text.size());
-    text[at] = *rc::gen::inRange<char>(' ', '~');
-  }
+// Reads and reports: an Error with a place in the file, or everything that a report makes of it.
+void read_and_report(const std::string& text) {
   try {
-    read_trace(text, "t.json");
+    const Timeline timeline = read_trace(text, "t.json");
+    report_json(timeline, measure(timeline));
+    report_table(timeline, measure(timeline));
+    report_html({.title = "t", .timelines = {timeline}, .losses = {}, .facts = {}});
+    compare_table(timeline, one_f_one_b());
+    write_trace(timeline);
   } catch (const Error& error) {
     for (const Problem& problem : error.problems()) {
       RC_ASSERT(problem.where.rfind("t.json", 0) == 0u);
       RC_ASSERT(!problem.what.empty());
     }
   }
+}
+
+RC_GTEST_PROP(Trace, DamagedTextIsRefusedOrReported, ()) {
+  std::string text = write_trace(one_f_one_b({.actors = 2, .microbatches = 2}));
+  const std::size_t changes = *rc::gen::inRange<std::size_t>(1, 4);
+  for (std::size_t i = 0; i < changes; ++i) {
+    const std::size_t at = *rc::gen::inRange<std::size_t>(0, text.size());
+    text[at] = *rc::gen::inRange<char>(' ', '~');
+  }
+  read_and_report(text);
+}
+
+// Valid JSON with other numbers, ops and rows than were written.
+RC_GTEST_PROP(Trace, WrongValuesAreRefusedOrReported, ()) {
+  using rc::gen::inRange;
+  json trace = json::parse(write_trace(one_f_one_b({.actors = 2, .microbatches = 2})));
+  json& content = trace["penstock"];
+  const std::size_t changes = *inRange<std::size_t>(1, 4);
+  for (std::size_t i = 0; i < changes; ++i) {
+    json& rows = content[*rc::gen::element<std::string>("spans", "transfers")];
+    json& row = rows[*inRange<std::size_t>(0, rows.size())];
+    switch (*inRange(0, 4)) {
+      case 0:
+        row[*inRange<std::size_t>(1, row.size())] = *inRange(0, 12'000'000);
+        break;
+      case 1:
+        row[*inRange<std::size_t>(1, row.size())] = *inRange(0, 4);
+        break;
+      case 2:
+        row[0] = to_string(Op{static_cast<OpKind>(*inRange(0, 4)), *inRange(0, 2), *inRange(0, 2)});
+        break;
+      default:
+        rows.erase(*inRange<std::size_t>(0, rows.size()));
+    }
+  }
+  read_and_report(trace.dump());
 }
 
 // What Perfetto's importer wants of a file (its documentation of the Chrome JSON format).
