@@ -46,6 +46,26 @@ void check_model(const RunPlan& plan) {
   }
 }
 
+// The first stage of every route looks tokens up and the last one has the loss.
+void check_ends(const RunPlan& plan) {
+  const Pipeline& pipeline = plan.program.schedule.pipeline;
+  const std::vector<std::int32_t>& first = plan.split.first;
+  const auto part_of = [&](std::int32_t stage) {
+    return static_cast<std::size_t>(pipeline.stages[static_cast<std::size_t>(stage)].part);
+  };
+  for (const Route& route : pipeline.routes) {
+    const std::size_t begin = part_of(route.front());
+    const std::size_t end = part_of(route.back());
+    const bool embeds = first[begin] == 0 && first[begin + 1] > 0;
+    const bool ends = first[end] < first[end + 1] && first[end + 1] == plan.model->layers + 2;
+    if (embeds && ends) continue;
+    throw Error("schedule.layout",
+                fmt::format("stage {} does not hold the {}", embeds ? route.back() : route.front(),
+                            embeds ? "loss" : "embedding"),
+                "put E into the first and L into the last stage");
+  }
+}
+
 StageSizes make_sizes(const RunPlan& plan, std::span<const std::int32_t> sequences) {
   StageSizes sizes{.tokens = plan.batch.sequence, .rows = {}};
   for (const std::int32_t each : sequences) sizes.rows.push_back(each * plan.batch.sequence);
@@ -111,6 +131,7 @@ class CpuDevice final : public Device {
   CpuDevice(const RunPlan& plan, std::int32_t actor) : optimizer_(plan.train.optimizer) {
     use_one_blas_thread();
     check_model(plan);
+    check_ends(plan);
     const StageSizes sizes = make_sizes(plan, sequences_of(plan));
     boundary_ = std::int64_t{sizes.max_rows()} * plan.model->hidden;
     const auto& stages = plan.program.schedule.pipeline.stages;

@@ -170,6 +170,12 @@ TEST(CpuDevice, RefusesPlansItCannotTrain) {
   plan.model->vocabulary = 100;  // the text has letters above
   EXPECT_THROW(make_cpu_device(plan, 0), Error);
   plan = good;
+  plan.split.first = {0, model.layers + 1};  // no loss
+  EXPECT_THROW(make_cpu_device(plan, 0), Error);
+  plan = good;
+  plan.split.first = {1, model.layers + 2};  // no embedding
+  EXPECT_THROW(make_cpu_device(plan, 0), Error);
+  plan = good;
   plan.train.data = "/nonexistent";
   EXPECT_THROW(make_cpu_device(plan, 0), Error);
 }
