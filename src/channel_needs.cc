@@ -85,17 +85,14 @@ class PendingCount {
 
   void run() {
     number_consumptions();
-    std::vector<std::vector<std::int32_t>> sends(program_.computes.size());
-    for (std::size_t i = 0; i < program_.messages.size(); ++i) {
-      sends[index(program_.messages[i].producer)].push_back(static_cast<std::int32_t>(i));
-    }
-    for (std::size_t i = 0; i < program_.computes.size(); ++i) {
+    std::size_t message = 0;  // messages are in the order of their producers
+    for (std::size_t i = 0; i < program_.computes.size();) {
       const std::size_t end = pair_end(i);
-      for (std::size_t k = i; k < end; ++k) start(program_.computes[k]);
-      for (std::size_t k = i; k < end; ++k) {
-        for (const std::int32_t message : sends[k]) send(message);
+      for (; i < end; ++i) start(program_.computes[i]);
+      for (; message < stamp_.size() && index(program_.messages[message].producer) < end;
+           ++message) {
+        send(message);
       }
-      i = end - 1;
     }
   }
 
@@ -128,11 +125,11 @@ class PendingCount {
     ++clock[index(compute.actor)];
   }
 
-  void send(std::int32_t number) {
-    const Message& message = program_.messages[index(number)];
+  void send(std::size_t number) {
+    const Message& message = program_.messages[number];
     const Clock& clock = clock_[index(message.from)];
-    stamp_[index(number)] = clock;
-    const std::size_t channel = index(channels_.of_message[index(number)]);
+    stamp_[number] = clock;
+    const std::size_t channel = index(channels_.of_message[number]);
     const std::vector<std::int32_t>& at = consumed_at_[channel];  // ascending
     const auto consumed = std::upper_bound(at.begin(), at.end(), clock[index(message.to)]);
     const auto pending = ++sent_[channel] - static_cast<std::int32_t>(consumed - at.begin());

@@ -28,11 +28,16 @@ class OrderCheck {
         source_(source),
         problems_(problems),
         route_of_(pipeline_.stages.size(), 0),
+        microbatches_on_(pipeline_.routes.size()),
         place_(kOpKinds * index(dependencies.units()), kNowhere) {
     for (std::size_t route = 0; route < pipeline_.routes.size(); ++route) {
       for (const std::int32_t stage : pipeline_.routes[route]) {
         route_of_[index(stage)] = static_cast<std::int32_t>(route);
       }
+    }
+    for (std::size_t m = 0; m < pipeline_.microbatches.size(); ++m) {
+      microbatches_on_[index(pipeline_.microbatches[m].route)].push_back(
+          static_cast<std::int32_t>(m));
     }
   }
 
@@ -235,12 +240,9 @@ class OrderCheck {
   }
 
   void missing(std::int32_t stage) {
-    const std::int32_t route = route_of_[index(stage)];
-    for (std::size_t m = 0; m < pipeline_.microbatches.size(); ++m) {
-      const Microbatch& microbatch = pipeline_.microbatches[m];
-      if (microbatch.route != route) continue;
-      for (std::int32_t slice = 0; slice < microbatch.slices(); ++slice) {
-        missing_of({OpKind::Forward, stage, static_cast<std::int32_t>(m), slice});
+    for (const std::int32_t m : microbatches_on_[index(route_of_[index(stage)])]) {
+      for (std::int32_t slice = 0; slice < pipeline_.microbatches[index(m)].slices(); ++slice) {
+        missing_of({OpKind::Forward, stage, m, slice});
       }
     }
   }
@@ -276,8 +278,9 @@ class OrderCheck {
   const Dependencies& dependencies_;
   const std::string& source_;
   ProblemList& problems_;
-  std::vector<std::int32_t> route_of_;  // by stage
-  std::vector<std::int32_t> place_;     // by unit and kind: a position, kNowhere or kOtherActor
+  std::vector<std::int32_t> route_of_;                      // by stage
+  std::vector<std::vector<std::int32_t>> microbatches_on_;  // by route
+  std::vector<std::int32_t> place_;  // by unit and kind: a position, kNowhere or kOtherActor
 };
 
 }  // namespace

@@ -48,6 +48,8 @@ class PipelineCheck {
   void actors() {
     if (pipeline_.actors < 1) {
       problem("/actors", "at least 1", "{} actors", pipeline_.actors);
+    } else if (pipeline_.actors > kMostActors) {
+      problem("/actors", fmt::format("at most {}", kMostActors), "{} actors", pipeline_.actors);
     } else if (size(schedule_.order) != pipeline_.actors) {
       problem("/order", "one list per actor", "{} lists of ops, not {}", schedule_.order.size(),
               pipeline_.actors);

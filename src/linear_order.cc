@@ -1,7 +1,8 @@
 #include "linear_order.h"
 
+#include <algorithm>
 #include <bit>
-#include <numeric>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -12,27 +13,26 @@ class ActorSet {
   explicit ActorSet(std::size_t actors) : words_((actors + 63) / 64, 0) {}
 
   void add(std::int32_t actor) {
-    words_[static_cast<std::size_t>(actor) / 64] |= std::uint64_t{1} << (actor % 64);
+    const std::size_t word = static_cast<std::size_t>(actor) / 64;
+    words_[word] |= std::uint64_t{1} << (actor % 64);
+    lowest_ = std::min(lowest_, word);
     ++size_;
   }
   bool empty() const { return size_ == 0; }
 
-  // Removes and returns the lowest member at or above `from`; -1 when there is none.
-  std::int32_t take(std::int32_t from) {
-    std::size_t word = static_cast<std::size_t>(from) / 64;
-    if (word >= words_.size()) return -1;
-    std::uint64_t members = words_[word] & (~std::uint64_t{0} << (from % 64));
-    while (members == 0) {
-      if (++word == words_.size()) return -1;
-      members = words_[word];
-    }
-    words_[word] &= ~(members & -members);
+  // Removes and returns the lowest member. REQUIRES: !empty().
+  std::int32_t take() {
+    while (words_[lowest_] == 0) ++lowest_;
+    std::uint64_t& members = words_[lowest_];
+    const int bit = std::countr_zero(members);
+    members &= members - 1;
     --size_;
-    return static_cast<std::int32_t>(word * 64) + std::countr_zero(members);
+    return static_cast<std::int32_t>(lowest_ * 64) + bit;
   }
 
  private:
   std::vector<std::uint64_t> words_;
+  std::size_t lowest_ = 0;  // no member is in a lower word
   std::int32_t size_ = 0;
 };
 
@@ -56,9 +56,7 @@ class Walk {
 
   LinearOrder run() {
     while (!now_.empty()) {
-      for (std::int32_t actor = now_.take(0); actor >= 0; actor = now_.take(actor + 1)) {
-        visit(actor);
-      }
+      while (!now_.empty()) visit(now_.take());
       std::swap(now_, later_);
     }
     order_.complete = written_ == order_.actors.size();

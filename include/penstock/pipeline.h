@@ -30,6 +30,9 @@ struct Microbatch {
   bool operator==(const Microbatch&) const = default;
 };
 
+// More actors than this are refused: no machine has them, and a typing error should say so.
+inline constexpr std::int32_t kMostActors = 65536;
+
 struct Pipeline {
   std::int32_t actors = 0;
   std::vector<Stage> stages = {};

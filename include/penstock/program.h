@@ -57,8 +57,8 @@ struct Action {
 
 struct Program {
   Schedule schedule = {};
-  std::vector<Compute> computes = {};  // the global linear order
-  std::vector<Message> messages = {};
+  std::vector<Compute> computes = {};                  // the global linear order
+  std::vector<Message> messages = {};                  // in the order of their producers
   std::vector<std::vector<std::int32_t>> shared = {};  // groups of stages that share weights
   std::vector<std::vector<Action>> actions = {};       // actions[actor]
 };

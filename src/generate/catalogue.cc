@@ -68,6 +68,10 @@ void check_sizes(const Generator& generator, const GenerateOptions& options,
     ops *= size;
     if (size < 1) problems.push_back({what, fmt::format("{} is below 1", size), "at least 1"});
   }
+  if (options.actors > kMostActors) {
+    problems.push_back({"actors", fmt::format("{} actors are more than supported", options.actors),
+                        fmt::format("at most {}", kMostActors)});
+  }
   constexpr double kMostOps = 50e6;
   if (problems.empty() && ops > kMostOps) {
     problems.push_back(

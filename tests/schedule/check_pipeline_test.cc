@@ -1,8 +1,11 @@
 // What check says about the pipeline of a schedule.
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "penstock/check.h"
+#include "penstock/generate.h"
 #include "tables.h"
 
 namespace penstock {
@@ -50,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "  hint: actors are numbered from 0, and there are -3"}},
         Broken{"huge_actors",
                [](Schedule& s) { s.pipeline.actors = 2'000'000'000; },
-               {"/order: 2 lists of ops, not 2000000000\n  hint: one list per actor"}},
+               {"/actors: 2000000000 actors\n  hint: at most 65536"}},
         Broken{"short_order",
                [](Schedule& s) { s.order.pop_back(); },
                {"/order: 1 lists of ops, not 2\n  hint: one list per actor"}},
@@ -135,6 +138,14 @@ TEST(CheckPipeline, IsLinearInWhatIsGiven) {
   EXPECT_THAT(said(schedule), ElementsAre(testing::HasSubstr(
                                   "/microbatches: 3600000000 stages, microbatches and slices to "
                                   "run is more than the supported 100000000")));
+}
+
+// One microbatch through many actors: almost all of them wait almost all the time.
+TEST(CheckPipeline, ManyWaitingActorsCostNothing) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(said(generate("1f1b", {.actors = 65536, .microbatches = 1})), testing::IsEmpty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20))
+      << "milliseconds when each step is linear, minutes when each round visits every actor";
 }
 
 }  // namespace

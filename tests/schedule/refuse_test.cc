@@ -48,6 +48,9 @@ TEST(Refuse, HugeSizes) {
   for (const Generator& generator : generators()) {
     const char* name = generator.name.data();
     EXPECT_THAT(refusal(name, {.actors = kMost, .chunks = kMost, .microbatches = kMost}),
+                ElementsAre("actors: 2147483647 actors are more than supported\n"
+                            "  hint: at most 65536"));
+    EXPECT_THAT(refusal(name, {.actors = 8, .chunks = kMost, .microbatches = kMost}),
                 ElementsAre(HasSubstr("make more than 50 million ops\n"
                                       "  hint: ask for fewer microbatches")));
     EXPECT_THAT(refusal(name, {.actors = 1, .microbatches = kMost}),
