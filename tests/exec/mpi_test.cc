@@ -1,0 +1,153 @@
+// Run by mpirun: every process is an actor and runs every test.
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "fake_device.h"
+#include "random_traffic.h"
+#include "runs.h"
+#include "transport/mpi_session.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::unique_ptr<Transport> make_transport(const std::string& name, MpiSession& session) {
+  return name == "mpi" ? make_mpi_transport(session) : make_window_transport(session);
+}
+
+class OverMpi : public ::testing::TestWithParam<const char*> {
+ protected:
+  static std::int32_t size() {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+  }
+};
+
+TEST_P(OverMpi, RandomTraffic) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    MpiSession session;
+    RandomTraffic(*make_transport(GetParam(), session), seed, 400, 100'000).run();
+  }
+}
+
+// Longer than the exchange area, and empty.
+TEST_P(OverMpi, ExchangesOfEverySize) {
+  MpiSession session;
+  const auto transport = make_transport(GetParam(), session);
+  for (const std::size_t floats : {0UL, 1UL, 16384UL, 16385UL, 100'000UL}) {
+    const std::vector<float> mine(floats, static_cast<float>(transport->actor()));
+    std::vector<float> all(floats * static_cast<std::size_t>(size()));
+    transport->all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      ASSERT_EQ(all[i], static_cast<float>(i / floats));
+    }
+  }
+}
+
+TEST_P(OverMpi, SchedulesAreBitIdenticalToOneActor) {
+  for (const ScheduleCase& c : schedule_cases({size()}, {1, 4, 8})) {
+    const std::optional<Schedule> schedule = make(c);
+    if (!schedule) continue;
+    SCOPED_TRACE(to_text(c));
+    const MakeDevice fake = [](const RunPlan& plan, std::int32_t) {
+      return std::make_unique<FakeDevice>(plan, true);
+    };
+    MpiSession session;
+    const auto transport = make_transport(GetParam(), session);
+    const RunPlan plan = fake_plan(*schedule, true, 4);
+    const RunResult result = run_actor(plan, {}, fake, *transport);
+    EXPECT_EQ(result.root, session.rank() == 0);
+    if (!result.root) continue;
+    const RunResult reference = run_in_process(fake_plan(on_one_actor(*schedule), true, 4), fake);
+    EXPECT_EQ(result.parameters_sha256, reference.parameters_sha256);
+    EXPECT_EQ(result.steps[3].loss, reference.steps[3].loss);
+    EXPECT_EQ(result.steps[3].gradient_norm, reference.steps[3].gradient_norm);
+  }
+}
+
+TEST_P(OverMpi, FailureOfOneActorReachesEverybody) {
+  MpiSession session;
+  const auto transport = make_transport(GetParam(), session);
+  const RunPlan plan = fake_plan(generate("1f1b", {.actors = size(), .microbatches = 4}), true, 3);
+  const std::int32_t last = size() - 1;
+  try {
+    run_actor(
+        plan, {},
+        [&](const RunPlan& p, std::int32_t actor) {
+          FakeFaults faults;
+          if (actor == last) faults.throws_at = Op{OpKind::Backward, last, 2};
+          return std::make_unique<FakeDevice>(p, true, faults);
+        },
+        *transport);
+    FAIL() << "the run should have failed";
+  } catch (const RunError& error) {
+    EXPECT_EQ(std::string(error.what()), "actor " + std::to_string(last) + ": out of memory");
+  }
+}
+
+TEST_P(OverMpi, DifferentPlansAreRefused) {
+  MpiSession session;
+  const auto transport = make_transport(GetParam(), session);
+  RunPlan plan = fake_plan(generate("gpipe", {.actors = size(), .microbatches = 2}), true, 1);
+  if (transport->actor() == 1) plan.train.steps = 2;
+  const MakeDevice fake = [](const RunPlan& p, std::int32_t) {
+    return std::make_unique<FakeDevice>(p, true);
+  };
+  try {
+    run_actor(plan, {}, fake, *transport);
+    FAIL() << "the run should have failed";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("actors 1 run another plan than actor 0"));
+  }
+}
+
+TEST_P(OverMpi, WatchdogTellsWhoWaitsForWhat) {
+  setenv("PENSTOCK_WATCHDOG_S", "0.3", 1);
+  MpiSession session;
+  unsetenv("PENSTOCK_WATCHDOG_S");
+  const auto transport = make_transport(GetParam(), session);
+  RunPlan plan = fake_plan(generate("1f1b", {.actors = size(), .microbatches = 2}), false, 1);
+  std::vector<Action>& sender = plan.program.actions[0];
+  sender.erase(std::prev(std::find_if(sender.rbegin(), sender.rend(), [](const Action& a) {
+                           return a.kind == ActionKind::Send;
+                         }).base()));
+  const MakeDevice fake = [](const RunPlan& p, std::int32_t) {
+    return std::make_unique<FakeDevice>(p, false);
+  };
+  try {
+    run_actor(plan, {}, fake, *transport);
+    FAIL() << "the run should have failed";
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no actor has moved"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("actor 1 waits at 1F1, needs the activation of 0F1 from actor 0"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, OverMpi, ::testing::Values("mpi", "window"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  ::testing::InitGoogleTest(&argc, argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
+  if (rank != 0) delete listeners.Release(listeners.default_result_printer());
+  int mine = RUN_ALL_TESTS();
+  int any = 0;
+  MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (rank == 0 && mine == 0 && any != 0) std::fprintf(stderr, "another process has failed\n");
+  MPI_Finalize();
+  return any;
+}
