@@ -119,13 +119,18 @@ bool is_later_stage(const Cell& cell) {
   return cell.parts[0].is_later_stage;
 }
 
-Nanoseconds nice_step(double least) {
+std::vector<Nanoseconds> ticks(const Chart& chart, double gap) {
   double power = 1;
-  while (power * 10 <= least) power *= 10;
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= least) return static_cast<Nanoseconds>(factor * power);
+  while (power * 10 <= gap) power *= 10;
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0}) {
+    if (factor * power >= gap) step = factor * power;
   }
-  return static_cast<Nanoseconds>(10 * power);
+  std::vector<Nanoseconds> times = {0};
+  while (step <= static_cast<double>(chart.length - times.back())) {
+    times.push_back(times.back() + static_cast<Nanoseconds>(step));
+  }
+  return times;
 }
 
 std::string title(const Timeline& timeline, const Chart& chart, std::size_t columns) {

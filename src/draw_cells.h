@@ -60,8 +60,9 @@ char letter(const Cell& cell);
 // Of its first part.
 bool is_later_stage(const Cell& cell);
 
-// 1, 2 or 5 times a power of ten, at least `least` (and at least 1).
-Nanoseconds nice_step(double least);
+// Times for the axis: 0 and the multiples of 1, 2 or 5 times a power of ten that lie at least
+// `gap` nanoseconds apart, up to the chart's length.
+std::vector<Nanoseconds> ticks(const Chart& chart, double gap);
 
 // "1f1b: 4 actors, 8 microbatches, 33.00 ms predicted"; a long name is cut so that the whole keeps
 // to `columns`.

@@ -119,10 +119,9 @@ std::string bar(const Cell& cell, const Chart& chart) {
 
 std::string axis(const Chart& chart, double bottom) {
   constexpr double kTicks = 14;
-  const Nanoseconds step = nice_step(static_cast<double>(chart.length) / kTicks);
   const TimeUnit unit = time_unit(chart.length);
   std::string text;
-  for (Nanoseconds t = 0; t <= chart.length; t += step) {
+  for (const Nanoseconds t : ticks(chart, static_cast<double>(chart.length) / kTicks)) {
     const double x = x_of(t, chart);
     text += fmt::format(
         "<line class=\"tick\" x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"{1}\" y2=\"{2}\"/>"

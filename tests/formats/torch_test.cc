@@ -8,6 +8,7 @@
 
 #include "formats_testing.h"
 #include "penstock/formats.h"
+#include "penstock/program.h"
 #include "testing_files.h"
 
 namespace penstock {
@@ -202,6 +203,44 @@ TEST(TorchSchedule, CommsFromAScheduleHaveTheSameCells) {
     EXPECT_EQ(written, expected) << name;
   }
   EXPECT_EQ(equal, 3);
+}
+
+// An actor's actions as torch writes them.
+std::vector<std::string> cells_of(const Program& program, const std::vector<Action>& actions) {
+  std::vector<std::string> cells;
+  for (const Action& action : actions) {
+    const auto index = static_cast<std::size_t>(action.index);
+    if (action.kind == ActionKind::Compute) {
+      const Compute& compute = program.computes[index];
+      const std::string op = to_string(compute.op);
+      if (compute.overlaps_previous) {
+        cells.back() = "(" + cells.back() + ";" + op + ")OVERLAP_F_B";
+      } else {
+        cells.push_back(op);
+      }
+      continue;
+    }
+    const Message& message = program.messages[index];
+    const bool sends = action.kind == ActionKind::Send;
+    const auto end = static_cast<std::size_t>(sends ? message.producer : message.consumer);
+    const Op& op = program.computes[end].op;
+    cells.push_back(std::to_string(op.stage) + (sends ? "SEND_" : "RECV_") + letter(message.kind) +
+                    std::to_string(op.microbatch));
+  }
+  return cells;
+}
+
+// Two ways to the same sends and receives: torch's rule on the table, and lower() on the schedule.
+TEST(TorchSchedule, CommsAreThoseOfTheLoweredProgram) {
+  for (const std::string& name : tables("derived", ".comms.csv")) {
+    const Schedule schedule = read_schedule(data_file(name + ".compute.csv"), name);
+    const Program program = lower(schedule, {.step_end = false});
+    TorchTable lowered;
+    for (const std::vector<Action>& actions : program.actions) {
+      lowered.rows.push_back(cells_of(program, actions));
+    }
+    EXPECT_EQ(write_torch(lowered), write_schedule(schedule, Format::TorchComms)) << name;
+  }
 }
 
 TEST(TorchSchedule, RefusesWhatATableCannotHold) {
