@@ -18,9 +18,7 @@ struct Census {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> steps;
 };
 
-// Counts `op`; false when one of its numbers is too large to be meant.
-bool count(const Op& op, std::int32_t actor, Census& census) {
-  if (std::max({op.stage, op.microbatch, op.slice}) >= kMostItems) return false;
+void count(const Op& op, std::int32_t actor, Census& census) {
   census.stages = std::max(census.stages, op.stage + 1);
   census.microbatches = std::max(census.microbatches, op.microbatch + 1);
   if (op.slice > 0) {
@@ -28,7 +26,6 @@ bool count(const Op& op, std::int32_t actor, Census& census) {
     slices = std::max(slices, op.slice + 1);
   }
   ++census.steps[{op.stage, actor}];
-  return true;
 }
 
 // The actor with most of each stage's steps, the first of equals; -1 for a stage that has none.
@@ -68,9 +65,6 @@ Pipeline pipeline_of(const Census& census, std::size_t actors, const std::string
   Pipeline pipeline;
   pipeline.actors = static_cast<std::int32_t>(actors);
   const std::vector<std::int32_t> home = home_of_stages(census);
-  for (std::int32_t stage = 0; stage < census.stages; ++stage) {
-    pipeline.stages.push_back({.actor = home[static_cast<std::size_t>(stage)], .part = stage});
-  }
   const auto homeless = std::count(home.begin(), home.end(), -1);
   if (homeless > 0) {
     const auto first = std::find(home.begin(), home.end(), -1) - home.begin();
@@ -80,6 +74,10 @@ Pipeline pipeline_of(const Census& census, std::size_t actors, const std::string
                        : fmt::format("no actor runs stage {} and {} others", first, homeless - 1),
          fmt::format("the highest stage is {}: every stage below it has to sit somewhere",
                      census.stages - 1)});
+    return pipeline;
+  }
+  for (std::int32_t stage = 0; stage < census.stages; ++stage) {
+    pipeline.stages.push_back({.actor = home[static_cast<std::size_t>(stage)], .part = stage});
   }
   Route route(pipeline.stages.size());
   std::iota(route.begin(), route.end(), 0);
@@ -90,25 +88,23 @@ Pipeline pipeline_of(const Census& census, std::size_t actors, const std::string
 
 }  // namespace
 
-Schedule schedule_from_order(const std::vector<std::vector<PlacedStep>>& order,
-                             const std::string& where, std::vector<Problem>& problems) {
+Schedule schedule_from_order(std::vector<std::vector<Step>> order, const std::string& where,
+                             std::vector<Problem>& problems) {
   Schedule schedule;
+  schedule.order = std::move(order);
   Census census;
-  for (std::size_t actor = 0; actor < order.size(); ++actor) {
-    std::vector<Step>& steps = schedule.order.emplace_back();
-    for (const PlacedStep& placed : order[actor]) {
-      steps.push_back(placed.step);
-      if (!count(placed.step.op, static_cast<std::int32_t>(actor), census)) {
-        problems.push_back({placed.where,
-                            fmt::format("{}: stages, microbatches and slices end at {}",
-                                        to_string(placed.step.op), kMostItems - 1),
-                            {}});
+  for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
+    for (const Step& step : schedule.order[actor]) {
+      if (is_within_limits(step.op)) {
+        count(step.op, static_cast<std::int32_t>(actor), census);
+      } else {
+        problems.push_back({where, limits_message(step.op), {}});
       }
     }
   }
   if (census.stages == 0 && problems.empty()) problems.push_back({where, "no actor has an op", {}});
   if (!problems.empty()) return schedule;
-  schedule.pipeline = pipeline_of(census, order.size(), where, problems);
+  schedule.pipeline = pipeline_of(census, schedule.order.size(), where, problems);
   return schedule;
 }
 
@@ -160,13 +156,8 @@ void refuse_unless_derivable(const Schedule& schedule, Format format) {
     refuse(lack);
   }
   if (pipeline.routes.size() != 1) refuse(fmt::format("it has {} routes", pipeline.routes.size()));
-  std::vector<std::vector<PlacedStep>> order;
-  for (const std::vector<Step>& steps : schedule.order) {
-    std::vector<PlacedStep>& placed = order.emplace_back();
-    for (const Step& step : steps) placed.push_back({step, {}});
-  }
   std::vector<Problem> problems;
-  const Schedule derived = schedule_from_order(order, {}, problems);
+  const Schedule derived = schedule_from_order(schedule.order, {}, problems);
   if (problems.empty() && derived.pipeline.routes != pipeline.routes) {
     refuse("its route does not pass the stages in order");
   }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "formats/readers.h"
@@ -15,6 +17,15 @@ std::vector<Step> parse_entry(std::string_view text) {
   const auto second = parse_op(text.substr(semicolon + 1, text.size() - semicolon - 2));
   if (!first || !second) return {};
   return {{.op = *first}, {.op = *second, .overlaps_previous = true}};
+}
+
+bool is_within_limits(const Op& op) {
+  return std::max({op.stage, op.microbatch, op.slice}) < kMostItems;
+}
+
+std::string limits_message(const Op& op) {
+  return fmt::format("{}: stages, microbatches and slices end at {}", to_string(op),
+                     kMostItems - 1);
 }
 
 std::string shortened(std::string_view text) {

@@ -37,18 +37,17 @@ std::string shortened(std::string_view text);
 // its own to pair with.
 std::vector<std::string> entries(const Schedule& schedule, std::size_t actor);
 
-// A step and where the file has it, for messages.
-struct PlacedStep {
-  Step step;
-  std::string where;
-};
+// Whether the op's numbers are below kMostItems.
+bool is_within_limits(const Op& op);
+// "0F1000000: stages, microbatches and slices end at 999999"
+std::string limits_message(const Op& op);
 
 // A schedule from its order alone, as text and torch's tables store it: stage s sits on the actor
 // that runs it (most often, if several do: check() then names the strays), part = stage, one route
 // over the stages in order, microbatches = highest + 1, slices likewise. Adds to `problems` what
 // cannot be derived. `where` is the file.
-Schedule schedule_from_order(const std::vector<std::vector<PlacedStep>>& order,
-                             const std::string& where, std::vector<Problem>& problems);
+Schedule schedule_from_order(std::vector<std::vector<Step>> order, const std::string& where,
+                             std::vector<Problem>& problems);
 
 // Throws Error with the reason when schedule_from_order would not give `schedule` back.
 void refuse_unless_derivable(const Schedule& schedule, Format format);

@@ -77,17 +77,21 @@ std::vector<Microbatch> read_microbatches(const JsonReader& root) {
   return std::vector<Microbatch>(static_cast<std::size_t>(root.integer("microbatches", kCount)));
 }
 
+void report_entry(const JsonReader& entry) {
+  const std::string text = entry.as_text();
+  if (!entry.value().is_string()) return;
+  entry.problem(fmt::format("'{}' is not an op", shortened(text)), std::string(kEntryHint));
+}
+
 std::vector<Step> read_order(const JsonReader& actor) {
   std::vector<Step> order;
   if (!actor.is_array()) return order;
   order.reserve(actor.size());
   for (std::size_t i = 0; i < actor.size(); ++i) {
-    const JsonReader entry = actor.at(i);
-    const std::string text = entry.as_text();
-    const std::vector<Step> steps = parse_entry(text);
-    if (steps.empty() && entry.value().is_string()) {
-      entry.problem(fmt::format("'{}' is not an op", shortened(text)), std::string(kEntryHint));
-    }
+    const nlohmann::json& value = actor.value()[i];
+    std::vector<Step> steps;
+    if (value.is_string()) steps = parse_entry(value.get_ref<const std::string&>());
+    if (steps.empty()) report_entry(actor.at(i));
     order.insert(order.end(), steps.begin(), steps.end());
   }
   return order;

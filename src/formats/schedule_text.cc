@@ -2,6 +2,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -58,17 +59,22 @@ std::optional<std::int32_t> actor_label(std::string_view word) {
   return actor;
 }
 
-std::vector<PlacedStep> read_steps(const Line& line, const std::vector<Word>& words,
-                                   std::vector<Problem>& problems) {
-  std::vector<PlacedStep> steps;
+std::vector<Step> read_steps(const Line& line, const std::vector<Word>& words,
+                             std::vector<Problem>& problems) {
+  std::vector<Step> steps;
   for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string place = fmt::format("{}:{}", line.where, words[i].column);
     const std::vector<Step> parsed = parse_entry(words[i].text);
+    const auto fault = [&](std::string what, std::string_view hint) {
+      problems.push_back(
+          {fmt::format("{}:{}", line.where, words[i].column), std::move(what), std::string(hint)});
+    };
     if (parsed.empty()) {
-      problems.push_back({place, fmt::format("'{}' is not an op", shortened(words[i].text)),
-                          std::string(kEntryHint)});
+      fault(fmt::format("'{}' is not an op", shortened(words[i].text)), kEntryHint);
     }
-    for (const Step& step : parsed) steps.push_back({step, place});
+    for (const Step& step : parsed) {
+      if (!is_within_limits(step.op)) fault(limits_message(step.op), {});
+      steps.push_back(step);
+    }
   }
   return steps;
 }
@@ -76,7 +82,7 @@ std::vector<PlacedStep> read_steps(const Line& line, const std::vector<Word>& wo
 // An actor's line and its place.
 struct ActorLine {
   std::string where;
-  std::vector<PlacedStep> steps;
+  std::vector<Step> steps;
 };
 
 std::map<std::int32_t, ActorLine> read_actors(std::string_view content, const std::string& where,
@@ -109,7 +115,7 @@ std::map<std::int32_t, ActorLine> read_actors(std::string_view content, const st
 Schedule read_schedule_text(std::string_view content, const std::string& where) {
   std::vector<Problem> problems;
   std::map<std::int32_t, ActorLine> actors = read_actors(content, where, problems);
-  std::vector<std::vector<PlacedStep>> order;
+  std::vector<std::vector<Step>> order;
   for (auto& [actor, line] : actors) {
     if (actor != static_cast<std::int32_t>(order.size())) {
       problems.push_back(
@@ -123,7 +129,7 @@ Schedule read_schedule_text(std::string_view content, const std::string& where) 
     problems.push_back({where, "no actor has a line", std::string(kLineHint)});
   }
   if (!problems.empty()) throw Error(problems);  // an order with holes gives only noise below
-  Schedule schedule = schedule_from_order(order, where, problems);
+  Schedule schedule = schedule_from_order(std::move(order), where, problems);
   if (!problems.empty()) throw Error(problems);
   return schedule;
 }

@@ -1,8 +1,9 @@
 // torch's _add_send_recv (torch/distributed/pipelining/schedules.py), cell for cell: actors in turn
 // take their next cell when its input is there; a producer puts its send behind itself and at once
 // the receive on the peer.
-#include <algorithm>
+#include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -35,7 +36,7 @@ class Rows {
   bool take_turns() {
     bool progress = false;
     for (std::size_t actor = 0; actor < next_.size(); ++actor) {
-      if (next_[actor] == input_.rows[actor].size() || !missing_input(actor).empty()) continue;
+      if (next_[actor] == input_.rows[actor].size() || missing_input(actor)) continue;
       take(actor);
       progress = true;
     }
@@ -53,10 +54,10 @@ class Rows {
     std::vector<Problem> problems;
     for (std::size_t actor = 0; actor < next_.size(); ++actor) {
       if (next_[actor] == input_.rows[actor].size()) continue;
-      problems.push_back(
-          {fmt::format("actor {}, position {}", actor, next_[actor]),
-           fmt::format("{} waits for {}", input_.rows[actor][next_[actor]], missing_input(actor)),
-           {}});
+      problems.push_back({fmt::format("actor {}, position {}", actor, next_[actor]),
+                          fmt::format("{} waits for {}", input_.rows[actor][next_[actor]],
+                                      to_string(*missing_input(actor))),
+                          {}});
     }
     return problems;
   }
@@ -68,8 +69,8 @@ class Rows {
     return *parse_cell(input_.rows[actor][next_[actor]]);
   }
 
-  // The producer of an input that `actor`'s next cell lacks, "" when it lacks none.
-  std::string missing_input(std::size_t actor) const {
+  // The producer of an input that `actor`'s next cell lacks.
+  std::optional<Op> missing_input(std::size_t actor) const {
     for (const TorchAction& action : next_actions(actor)) {
       const auto kind = compute_kind(action.word);
       if (!kind || *kind == OpKind::BackwardWeight) continue;
@@ -80,9 +81,9 @@ class Rows {
           done_[actor].contains(key(producer, action.microbatch, gradient))) {
         continue;
       }
-      return fmt::format("{}{}{}", producer, gradient ? "B" : "F", action.microbatch);
+      return Op{gradient ? OpKind::Backward : OpKind::Forward, producer, action.microbatch, 0};
     }
-    return {};
+    return std::nullopt;
   }
 
   void take(std::size_t actor) {

@@ -116,9 +116,9 @@ std::string write_torch(const TorchTable& table) {
 }
 
 Schedule schedule_of(const TorchTable& table, const std::string& where) {
-  std::vector<std::vector<PlacedStep>> order;
+  std::vector<std::vector<Step>> order;
   for (const std::vector<std::string>& row : table.rows) {
-    std::vector<PlacedStep>& steps = order.emplace_back();
+    std::vector<Step>& steps = order.emplace_back();
     for (const std::string& cell : row) {
       const auto actions = parse_cell(cell);
       if (!actions) throw Error(where, fmt::format("'{}' is not a cell of a torch table", cell));
@@ -126,14 +126,13 @@ Schedule schedule_of(const TorchTable& table, const std::string& where) {
       for (const TorchAction& action : *actions) {
         const auto kind = compute_kind(action.word);
         if (!kind) continue;
-        steps.push_back({{.op = {*kind, action.stage, action.microbatch, 0},
-                          .overlaps_previous = std::exchange(overlaps_previous, true)},
-                         where});
+        steps.push_back({.op = {*kind, action.stage, action.microbatch, 0},
+                         .overlaps_previous = std::exchange(overlaps_previous, true)});
       }
     }
   }
   std::vector<Problem> problems;
-  Schedule schedule = schedule_from_order(order, where, problems);
+  Schedule schedule = schedule_from_order(std::move(order), where, problems);
   if (!problems.empty()) throw Error(problems);
   return schedule;
 }
