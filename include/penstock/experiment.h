@@ -70,16 +70,19 @@ struct Experiment {
   // What "costs" says: nothing, "uniform" (as given), a table ("stages" or "file").
   std::optional<StageCosts> uniform_costs;
   std::optional<CostTable> cost_table;
-  std::vector<std::string> baselines;
   TrainSettings train;
 
   std::int32_t microbatches() const { return batch.global / (batch.micro * parallel.data); }
 };
 
+// True when `content` is JSON with the "penstock" key: an experiment, not a schedule.
+bool is_experiment(std::string_view content);
+
 // Reads the file and the files it names (paths are relative to it). `set` holds the command line's
 // key=value overrides, "parallel.pipeline=4"; values are JSON, or else strings. Throws Error with
 // every problem: unknown keys come with the nearest known key as a hint, sizes that do not divide
-// with both numbers.
+// with both numbers. What the file format has and this version does not do yet (tensor parallelism,
+// clusters, baselines) is refused by name.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& set = {});
 
 // The experiment's schedule: generated, or read from its file and checked against the sizes.

@@ -22,6 +22,9 @@ nlohmann::ordered_json report_json(const Timeline& timeline, const Metrics& metr
 // peak memory and idle causes, then the step's numbers.
 std::string report_table(const Timeline& timeline, const Metrics& metrics, int columns = 80);
 
+// Several schedules side by side, one line each, in the order given.
+std::string schedules_table(const std::vector<Timeline>& timelines);
+
 // A header and a row per (timeline, actor).
 std::string report_csv(const std::vector<Timeline>& timelines);
 

@@ -1,0 +1,77 @@
+#include "penstock/experiment.h"
+
+#include <fmt/format.h>
+
+#include "penstock/check.h"
+#include "penstock/error.h"
+#include "penstock/files.h"
+#include "penstock/formats.h"
+#include "penstock/generate.h"
+
+namespace penstock {
+namespace {
+
+Schedule generated(const Experiment& experiment) {
+  try {
+    return generate(experiment.schedule.name, {.actors = experiment.parallel.pipeline,
+                                               .chunks = experiment.parallel.chunks,
+                                               .microbatches = experiment.microbatches(),
+                                               .slices = experiment.schedule.slices,
+                                               .option = experiment.schedule.option});
+  } catch (const Error& error) {
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems) problem.where = experiment.file + ":/schedule";
+    throw Error(std::move(problems));
+  }
+}
+
+// A schedule file brings its own sizes; the experiment's must agree.
+void compare_size(const Experiment& experiment, std::string_view key, std::size_t wanted,
+                  std::size_t found, std::string_view what, std::vector<Problem>& problems) {
+  if (wanted == found) return;
+  problems.push_back({fmt::format("{}:/{}", experiment.file, key),
+                      fmt::format("asks for {} {}, but the schedule in {} has {}", wanted, what,
+                                  experiment.schedule.file, found),
+                      "make the two agree"});
+}
+
+Schedule from_file(const Experiment& experiment) {
+  const std::string& path = experiment.schedule.file;
+  Schedule schedule = read_schedule(read_file(path), path);
+  std::vector<Problem> problems = check(schedule, path);
+  const Pipeline& pipeline = schedule.pipeline;
+  compare_size(experiment, "parallel/pipeline",
+               static_cast<std::size_t>(experiment.parallel.pipeline),
+               static_cast<std::size_t>(pipeline.actors), "actors", problems);
+  compare_size(experiment, "batch", static_cast<std::size_t>(experiment.microbatches()),
+               pipeline.microbatches.size(), "microbatches", problems);
+  if (!problems.empty()) throw Error(std::move(problems));
+  return schedule;
+}
+
+}  // namespace
+
+Schedule make_schedule(const Experiment& experiment) {
+  return experiment.schedule.file.empty() ? generated(experiment) : from_file(experiment);
+}
+
+Split make_split(const Experiment& experiment, const Schedule& schedule) {
+  std::int32_t parts = 0;
+  for (const Stage& stage : schedule.pipeline.stages) parts = std::max(parts, stage.part + 1);
+  try {
+    if (experiment.schedule.layout.empty()) return even_split(*experiment.model, parts);
+    Split split = parse_layout(experiment.schedule.layout, *experiment.model);
+    if (split.parts() == parts) return split;
+    throw Error("", fmt::format("the layout has {} stages, the schedule {}", split.parts(), parts));
+  } catch (const Error& error) {
+    std::vector<Problem> problems = error.problems();
+    const std::string key = experiment.schedule.layout.empty() ? "/parallel" : "/schedule/layout";
+    for (Problem& problem : problems) {
+      problem.where =
+          experiment.file + ":" + key + (problem.where.empty() ? "" : ":" + problem.where);
+    }
+    throw Error(std::move(problems));
+  }
+}
+
+}  // namespace penstock

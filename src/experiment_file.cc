@@ -1,0 +1,262 @@
+// Reads the experiment file: one function per object of it.
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "json_reader.h"
+#include "penstock/error.h"
+#include "penstock/experiment.h"
+#include "penstock/files.h"
+#include "penstock/generate.h"
+#include "penstock/nearest.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::json;
+
+// "../models/x.json" beside the experiment file.
+std::string beside(const std::string& file, const std::string& path) {
+  const std::filesystem::path given(path);
+  if (given.is_absolute()) return path;
+  return (std::filesystem::path(file).parent_path() / given).lexically_normal().string();
+}
+
+// --set a.b.c=value, as if the file said so.
+void override_key(Json& document, const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error("--set " + setting, "expected key=value", "as in --set parallel.pipeline=4");
+  }
+  const std::string key = setting.substr(0, equals);
+  const std::string typed = setting.substr(equals + 1);
+  Json value = Json::parse(typed, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) value = typed;  // a bare word is a string
+  Json* place = &document;
+  for (std::size_t begin = 0; begin <= key.size();) {
+    const std::size_t dot = std::min(key.find('.', begin), key.size());
+    if (place->is_null()) *place = Json::object();
+    if (!place->is_object() || dot == begin) {
+      throw Error("--set " + setting, fmt::format("'{}' is not a key of an object", key));
+    }
+    place = &(*place)[key.substr(begin, dot - begin)];
+    begin = dot + 1;
+  }
+  *place = std::move(value);
+}
+
+// A key of the format that may only hold its neutral value for now.
+void only_one(const JsonReader& object, std::string_view key) {
+  if (object.has(key) && object.integer(key, {.fallback = 1}) > 1) {
+    object.at(key).problem(fmt::format("'{}' above 1 is not supported by this version", key),
+                           "use 1, or leave it out");
+  }
+}
+
+void refuse(const JsonReader& object, std::string_view key, const Json& neutral) {
+  if (!object.has(key) || object.at(key).value() == neutral ||
+      object.at(key).value() == Json::array()) {
+    return;
+  }
+  object.at(key).problem(fmt::format("'{}' is not supported by this version", key), "leave it out");
+}
+
+Parallel read_parallel(const JsonReader& parallel) {
+  parallel.only({"pipeline", "chunks", "tensor", "data", "context", "expert", "sequence", "zero"});
+  for (const char* key : {"tensor", "data", "context", "expert"}) only_one(parallel, key);
+  refuse(parallel, "zero", 0);
+  refuse(parallel, "sequence", false);
+  const IntegerRule size{.min = 1, .max = 65536, .fallback = 1};
+  return {.pipeline = static_cast<std::int32_t>(parallel.integer("pipeline", size)),
+          .chunks = static_cast<std::int32_t>(parallel.integer("chunks", size))};
+}
+
+Batch read_batch(const JsonReader& batch) {
+  batch.only({"global", "micro", "sequence"});
+  const IntegerRule size{.min = 1, .max = 1 << 24, .fallback = 1};
+  const IntegerRule tokens{.min = 1, .max = 1 << 24, .fallback = 0};
+  Batch read{.global = static_cast<std::int32_t>(batch.integer("global", size)),
+             .micro = static_cast<std::int32_t>(batch.integer("micro", size)),
+             .sequence = static_cast<std::int32_t>(batch.integer("sequence", tokens))};
+  if (read.global % read.micro != 0) {
+    batch.problem(
+        fmt::format("global ({}) is not a multiple of micro ({})", read.global, read.micro),
+        "each microbatch has `micro` sequences");
+  }
+  return read;
+}
+
+std::map<std::string, std::string> read_options(const JsonReader& option) {
+  std::map<std::string, std::string> options;
+  if (!option.is_object()) return options;
+  for (const auto& [key, value] : option.value().items()) {
+    options[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return options;
+}
+
+ScheduleChoice read_schedule_choice(const JsonReader& schedule, const std::string& file) {
+  schedule.only({"name", "file", "option", "slices", "layout"});
+  ScheduleChoice choice;
+  choice.name = schedule.text("name");
+  if (schedule.has("file")) choice.file = beside(file, schedule.text("file"));
+  if (choice.name.empty() == choice.file.empty()) {
+    schedule.problem("give either 'name' or 'file'", "as in {\"name\": \"1f1b\"}");
+  }
+  if (schedule.has("option")) choice.option = read_options(schedule.at("option"));
+  choice.slices = static_cast<std::int32_t>(
+      schedule.integer("slices", {.min = 1, .max = 65536, .fallback = 1}));
+  choice.layout = schedule.text("layout");
+  return choice;
+}
+
+Optimizer read_optimizer(const JsonReader& optimizer) {
+  optimizer.only({"name", "lr", "min_lr", "warmup_steps", "beta1", "beta2", "epsilon",
+                  "weight_decay", "clip"});
+  const Optimizer usual;
+  Optimizer read;
+  read.name = optimizer.text("name", usual.name);
+  if (read.name != "adamw") {
+    optimizer.problem(fmt::format("unknown optimizer '{}'", read.name), "known: adamw");
+  }
+  read.lr = optimizer.number("lr", {.fallback = usual.lr});
+  read.min_lr = optimizer.number("min_lr", {.fallback = usual.min_lr});
+  read.warmup_steps = static_cast<std::int32_t>(optimizer.integer("warmup_steps"));
+  read.beta1 = optimizer.number("beta1", {.max = 0.999999999, .fallback = usual.beta1});
+  read.beta2 = optimizer.number("beta2", {.max = 0.999999999, .fallback = usual.beta2});
+  read.epsilon = optimizer.number("epsilon", {.min = 1e-30, .max = 1, .fallback = usual.epsilon});
+  read.weight_decay =
+      optimizer.number("weight_decay", {.max = 1e3, .fallback = usual.weight_decay});
+  read.clip = optimizer.number("clip", {.fallback = usual.clip});
+  return read;
+}
+
+DeviceKind read_device(const JsonReader& train) {
+  const std::string device = train.text("device", "auto");
+  if (device == "auto") return DeviceKind::Auto;
+  if (device == "cpu") return DeviceKind::Cpu;
+  if (device == "sleep") return DeviceKind::Sleep;
+  constexpr std::string_view kDevices[] = {"auto", "cpu", "sleep"};
+  train.at("device").problem(fmt::format("unknown device '{}'", device),
+                             did_you_mean(device, kDevices));
+  return DeviceKind::Auto;
+}
+
+TrainSettings read_train(const JsonReader& train, const std::string& file) {
+  train.only({"data", "token_bytes", "steps", "optimizer", "seed", "device", "checkpoint_every"});
+  TrainSettings read;
+  if (train.has("data")) read.data = beside(file, train.text("data"));
+  read.token_bytes = static_cast<std::int32_t>(train.integer("token_bytes", {.max = 4}));
+  read.steps = static_cast<std::int32_t>(
+      train.integer("steps", {.min = 1, .max = 1000000000, .fallback = read.steps}));
+  if (train.has("optimizer")) read.optimizer = read_optimizer(train.at("optimizer"));
+  read.seed = static_cast<std::uint64_t>(train.integer("seed", {.max = INT64_MAX, .fallback = 1}));
+  read.device = read_device(train);
+  refuse(train, "checkpoint_every", 0);
+  return read;
+}
+
+// The problems of a file that this one names belong to that file.
+template <typename Read>
+auto collect(std::vector<Problem>& problems, Read read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    return {};
+  }
+}
+
+void read_costs_object(const JsonReader& costs, Experiment& experiment,
+                       std::vector<Problem>& problems) {
+  costs.only({"source", "uniform", "stages", "file", "latency_ms", "overlap_fb_ms"});
+  const std::string where = costs.place();
+  const bool estimate = costs.has("source");
+  if (estimate) {
+    costs.at("source").problem(
+        "estimated costs are not supported by this version",
+        "give them: {\"file\": \"costs.json\"}, as `penstock profile` writes");
+  }
+  if (costs.has("uniform") + costs.has("stages") + costs.has("file") > 1) {
+    costs.problem("give one of 'uniform', 'stages', 'file'");
+  }
+  if (costs.has("uniform")) {
+    const Json table = {{"stages", Json::array({costs.at("uniform").value()})}};
+    const CostTable read = collect(problems, [&] { return read_costs(table.dump(), where); });
+    if (!read.stages.empty()) experiment.uniform_costs = read.stages[0];
+  } else if (costs.has("stages")) {
+    experiment.cost_table =
+        collect(problems, [&] { return read_costs(costs.value().dump(), where); });
+  } else if (costs.has("file")) {
+    const std::string path = beside(experiment.file, costs.text("file"));
+    experiment.cost_table = collect(problems, [&] { return read_costs(read_file(path), path); });
+  }
+}
+
+void read_model_file(const JsonReader& root, Experiment& experiment,
+                     std::vector<Problem>& problems) {
+  experiment.model_file = beside(experiment.file, root.text("model"));
+  const std::size_t before = problems.size();
+  const Model model = collect(problems, [&] {
+    return read_model(read_file(experiment.model_file), experiment.model_file);
+  });
+  if (problems.size() == before) experiment.model = model;
+}
+
+void check_sequence(const JsonReader& root, const Experiment& experiment) {
+  if (!experiment.model) return;
+  const std::int32_t tokens = experiment.batch.sequence;
+  if (tokens == 0) root.problem("'batch.sequence' is missing", "a model needs tokens per sequence");
+  if (tokens > experiment.model->max_positions) {
+    root.problem(fmt::format("batch.sequence is {}, but the model has {} positions", tokens,
+                             experiment.model->max_positions));
+  }
+}
+
+void check_device(const JsonReader& root, const Experiment& experiment) {
+  const bool sleeps = experiment.train.device == DeviceKind::Sleep;
+  if (sleeps && !experiment.uniform_costs && !experiment.cost_table) {
+    root.problem("the sleep device needs 'costs': how long each op waits",
+                 "as in \"costs\": {\"uniform\": {\"forward_ms\": 5, \"backward_ms\": 10}}");
+  }
+}
+
+}  // namespace
+
+bool is_experiment(std::string_view content) {
+  const Json document = Json::parse(content, nullptr, /*allow_exceptions=*/false);
+  return document.is_object() && document.contains("penstock");
+}
+
+Experiment read_experiment(const std::string& path, const std::vector<std::string>& set) {
+  Json document = parse_json(read_file(path), path);
+  for (const std::string& setting : set) override_key(document, setting);
+  std::vector<Problem> problems;
+  const JsonReader root(document, path, problems);
+  root.only({"penstock", "name", "model", "cluster", "parallel", "batch", "precision", "recompute",
+             "schedule", "costs", "baselines", "train"});
+  root.integer("penstock", {.required = true, .min = 1, .max = 1, .fallback = 1});
+  for (const char* key : {"cluster", "baselines"}) refuse(root, key, nullptr);
+  refuse(root, "precision", "fp32");
+  refuse(root, "recompute", "none");
+  Experiment experiment;
+  experiment.file = path;
+  experiment.name = root.text("name", std::filesystem::path(path).stem().string());
+  if (root.has("model")) read_model_file(root, experiment, problems);
+  if (root.has("parallel")) experiment.parallel = read_parallel(root.at("parallel"));
+  if (root.has("batch")) experiment.batch = read_batch(root.at("batch"));
+  if (root.has("schedule")) {
+    experiment.schedule = read_schedule_choice(root.at("schedule"), path);
+  } else {
+    root.problem("'schedule' is missing", "as in \"schedule\": {\"name\": \"1f1b\"}");
+  }
+  if (root.has("costs")) read_costs_object(root.at("costs"), experiment, problems);
+  if (root.has("train")) experiment.train = read_train(root.at("train"), path);
+  check_sequence(root, experiment);
+  check_device(root, experiment);
+  if (!problems.empty()) throw Error(std::move(problems));
+  return experiment;
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+#include "console.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+namespace penstock {
+
+void say(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    std::exit(0);  // a closed pipe is the reader's choice, not a failure
+  }
+}
+
+void complain(std::string_view text) {
+  if (launched_rank() != 0) return;
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  if (text.empty() || text.back() != '\n') std::fputc('\n', stderr);
+}
+
+bool color_output() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
+  return (no_color == nullptr || *no_color == '\0') && !dumb && ::isatty(STDOUT_FILENO) == 1;
+}
+
+bool live_progress() {
+  return ::isatty(STDERR_FILENO) == 1;
+}
+
+int launched_rank() {
+  // Open MPI, then PMI (MPICH, Slurm).
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const char* rank = std::getenv(name)) return std::atoi(rank);
+  }
+  return 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+// File: console.h. What people see: standard output, standard error, colour.
+#pragma once
+
+#include <string_view>
+
+namespace penstock {
+
+// To standard output. Exits quietly when the reader is gone (`penstock ... | head`).
+void say(std::string_view text);
+
+// To standard error, with a newline if it has none. Under mpirun only rank 0 complains about the
+// input, which every rank reads alike.
+void complain(std::string_view text);
+
+// True when standard output is a terminal that takes colour: NO_COLOR unset, TERM not "dumb".
+bool color_output();
+
+// True when standard error is a terminal: progress may redraw its line.
+bool live_progress();
+
+// This process's rank under mpirun, 0 without it: what the launcher's environment says, before MPI
+// itself is started.
+int launched_rank();
+
+}  // namespace penstock

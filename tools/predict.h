@@ -1,0 +1,37 @@
+// File: predict.h. From what the command line names to a predicted Timeline: the steps that
+// simulate, train and draw share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "penstock/costs.h"
+#include "penstock/experiment.h"
+#include "penstock/program.h"
+#include "penstock/simulate.h"
+#include "penstock/split.h"
+#include "penstock/timeline.h"
+
+namespace penstock {
+
+// The experiment as the executor and the simulator take it.
+struct Prepared {
+  Experiment experiment;
+  Program program;
+  Split split;  // empty without a model
+};
+
+// Reads, generates, checks, splits and lowers. Stages that share the tied embedding form a group
+// of Program::shared. Throws Error with every problem.
+Prepared prepare(const std::string& path, const std::vector<std::string>& set,
+                 MessagePlacement placement = MessagePlacement::Linear);
+
+// What the experiment's "costs" gives for its schedule; nullopt when it gives none. Throws Error
+// with what is missing.
+std::optional<CostTable> given_costs(const Experiment& experiment, const Schedule& schedule);
+
+// Tokens of one step; 0 without a sequence length.
+std::int64_t tokens_per_step(const Experiment& experiment);
+
+}  // namespace penstock

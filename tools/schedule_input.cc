@@ -1,0 +1,91 @@
+#include "schedule_input.h"
+
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "penstock/check.h"
+#include "penstock/error.h"
+#include "penstock/files.h"
+#include "penstock/formats.h"
+#include "penstock/nearest.h"
+
+namespace penstock {
+namespace {
+
+std::optional<Format> format_from(const Arguments& arguments) {
+  if (!arguments.has("from")) return std::nullopt;
+  const auto format = parse_format(arguments.text("from"));
+  if (!format) throw UsageError(fmt::format("--from does not know '{}'", arguments.text("from")));
+  return format;
+}
+
+std::map<std::string, std::string> key_values(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> values;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError(fmt::format("--option takes k=v, not '{}'", word));
+    }
+    values[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return values;
+}
+
+bool names_a_generator(const std::string& word) {
+  for (const Generator& generator : generators()) {
+    if (generator.name == word || generator.synonym == word) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+GenerateOptions generate_options(const Arguments& arguments) {
+  return {.actors = arguments.integer_or("actors", 1),
+          .chunks = arguments.integer_or("chunks", 1),
+          .microbatches = arguments.integer_or("microbatches", 1),
+          .slices = arguments.integer_or("slices", 1),
+          .option = key_values(arguments.list("option"))};
+}
+
+Schedule read_checked_schedule(const std::string& path, const Arguments& arguments) {
+  Schedule schedule = read_schedule(read_file(path), path, format_from(arguments));
+  if (auto problems = check(schedule, path); !problems.empty()) throw Error(std::move(problems));
+  return schedule;
+}
+
+Schedule schedule_from(const std::string& word, const Arguments& arguments) {
+  const bool is_file = word == "-" || std::filesystem::exists(word);
+  if (is_file && !names_a_generator(word)) return read_checked_schedule(word, arguments);
+  if (word.find('/') != std::string::npos || word.find('.') != std::string::npos) {
+    return read_checked_schedule(word, arguments);  // says that there is no such file
+  }
+  return generate(word, generate_options(arguments));
+}
+
+std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& schedule) {
+  if (arguments.has("costs") && arguments.has("costs-file")) {
+    throw UsageError("--costs and --costs-file exclude each other");
+  }
+  std::optional<CostTable> costs;
+  const auto stages = static_cast<std::int32_t>(schedule.pipeline.stages.size());
+  if (arguments.has("costs")) costs = parse_costs(arguments.text("costs"), stages);
+  if (arguments.has("costs-file")) {
+    const std::string& path = arguments.text("costs-file");
+    costs = read_costs(read_file(path), path);
+  }
+  if (costs) {
+    if (auto problems = missing_costs(*costs, schedule); !problems.empty()) {
+      throw Error(std::move(problems));
+    }
+  }
+  return costs;
+}
+
+CostTable unit_costs(const Schedule& schedule) {
+  return parse_costs("F=1,B=2,I=1,W=1", static_cast<std::int32_t>(schedule.pipeline.stages.size()));
+}
+
+}  // namespace penstock

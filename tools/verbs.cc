@@ -1,0 +1,163 @@
+#include "verbs.h"
+
+namespace penstock {
+namespace {
+
+constexpr Option kSizes[] = {
+    {"actors", "P", "pipeline actors (default 1)"},
+    {"chunks", "V", "stages per actor (default 1)"},
+    {"microbatches", "M", "microbatches per step (default 1)"},
+    {"slices", "K", "token slices per microbatch (default 1)"},
+    {"option", "k=v", "an option of the generator, as group=4; repeats", true},
+};
+constexpr Option kFrom[] = {
+    {"from", "FORMAT",
+     "format of the input: json, text, torch-compute, torch-comms, torch-old "
+     "(B is the input gradient, BW the whole); default: by content"},
+};
+constexpr Option kCosts[] = {
+    {"costs", "LIST",
+     "\"F=1,B=2,I=1,W=1,latency=0\": ms per stage op and per hop; also bytes=, "
+     "bandwidth= (bytes/s), update=, activation= (bytes), overlap="},
+    {"costs-file", "FILE", "costs per stage, as `penstock profile -o` writes them"},
+};
+constexpr Option kJson[] = {{"json", "", "print JSON on standard output"}};
+constexpr Option kJsonTo[] = {{"json", "FILE", "write JSON to FILE; - is standard output"}};
+constexpr Option kHtml[] = {{"html", "FILE", "write a self-contained HTML report"}};
+constexpr Option kSet[] = {
+    {"set", "key=value", "override a key of CONFIG, as parallel.pipeline=4; repeats", true}};
+constexpr Option kGenerate[] = {
+    {"output,o", "FILE", "write to FILE instead of standard output"},
+    {"to", "FORMAT", "json (default), text, torch-compute or torch-comms"},
+};
+constexpr Option kConvert[] = {
+    {"output,o", "FILE", "write to FILE instead of standard output"},
+    {"to", "FORMAT",
+     "json, text, torch-compute, torch-comms; default: by the ending of -o (.json, "
+     ".txt, .csv)"},
+};
+constexpr Option kDraw[] = {
+    {"svg", "FILE", "write an SVG instead of drawing in the terminal"},
+    {"columns", "N", "width in characters (default 80)"},
+};
+constexpr Option kSimulate[] = {
+    {"schedule", "NAME", "generate the schedule; a,b,c prints a comparison of several"},
+    {"p2p", "MODE", "async (default), single_stream, blocking"},
+    {"jitter", "X", "lengthen each op by a random share of up to X"},
+    {"seed", "N", "of the jitter (default 0)"},
+    {"slow-down", "A=X", "actor A takes X times as long; repeats", true},
+    {"trace", "FILE", "write a trace that Perfetto opens"},
+    {"explain", "ACTOR", "say why each op of this actor started when it did"},
+};
+constexpr Option kProfile[] = {
+    {"output,o", "FILE", "write the costs to FILE instead of standard output"},
+    {"steps", "N", "measured steps (default 5, after 3 that are not)"},
+};
+constexpr Option kTrain[] = {
+    {"out", "DIR",
+     "write summary.json, metrics.jsonl, measured.trace.json, predicted.trace.json "
+     "and report.html into DIR"},
+};
+constexpr Option kReport[] = {
+    {"csv", "FILE", "write a row per trace and actor; - is standard output"},
+    {"explain", "ACTOR", "say why each op of this actor started when it did"},
+};
+
+const Verb kVerbs[] = {
+    {"list",
+     "schedules|models|clusters|configs",
+     1,
+     1,
+     "What there is: built-in schedules, and the files under configs/",
+     {kJson},
+     &run_list,
+     "penstock list schedules"},
+    {"generate",
+     "NAME",
+     1,
+     1,
+     "Write a built-in schedule to a file",
+     {kSizes, kGenerate},
+     &run_generate,
+     "penstock generate 1f1b --actors 4 --microbatches 8 --to text"},
+    {"check",
+     "FILE",
+     1,
+     -1,
+     "Report every problem of schedule files",
+     {kFrom, kJson},
+     &run_check,
+     "penstock check mine.json"},
+    {"convert",
+     "IN",
+     1,
+     1,
+     "Rewrite a schedule in another format",
+     {kConvert, kFrom},
+     &run_convert,
+     "penstock convert torch.csv -o mine.json"},
+    {"draw",
+     "FILE|NAME",
+     1,
+     1,
+     "A chart of a schedule in the terminal",
+     {kSizes, kFrom, kCosts, kDraw},
+     &run_draw,
+     "penstock draw 1f1b --actors 4 --microbatches 8"},
+    {"simulate",
+     "CONFIG|SCHEDULE",
+     0,
+     1,
+     "Predict time, bubbles, memory, and why each actor idles",
+     {kSizes, kSimulate, kCosts, kSet, kFrom, kJsonTo, kHtml},
+     &run_simulate,
+     "penstock simulate --schedule 1f1b --actors 8 --microbatches 32 --costs F=1,B=2"},
+    {"profile",
+     "CONFIG",
+     1,
+     1,
+     "Measure per-stage op costs on this machine (under mpirun)",
+     {kProfile, kSet},
+     &run_profile,
+     "mpirun -n 2 penstock profile configs/training/timing-p2.json -o costs.json"},
+    {"train",
+     "CONFIG",
+     1,
+     1,
+     "Train for real and compare with the prediction (under mpirun)",
+     {kTrain, kSet},
+     &run_train,
+     "mpirun -n 4 penstock train configs/training/tiny-gpt.json --out out/tiny"},
+    {"report",
+     "TRACE",
+     1,
+     -1,
+     "Show traces: utilisation, idle causes, memory",
+     {kReport, kJsonTo, kHtml},
+     &run_report,
+     "penstock report out/tiny/measured.trace.json"},
+    {"compare",
+     "A.trace.json B.trace.json",
+     2,
+     2,
+     "Two traces side by side; A is the reference",
+     {kJsonTo, kHtml},
+     &run_compare,
+     "penstock compare out/tiny/measured.trace.json out/tiny/predicted.trace.json"},
+    {"version",
+     "",
+     0,
+     0,
+     "The version, and what it was built with and found",
+     {},
+     &run_version,
+     "penstock version"},
+};
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  return kVerbs;
+}
+
+}  // namespace penstock

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "console.h"
+#include "install.h"
+#include "penstock/generate.h"
+#include "penstock/nearest.h"
+#include "verbs.h"
+
+namespace penstock {
+namespace {
+
+struct Entry {
+  std::string name;
+  std::string summary;
+};
+
+std::vector<Entry> schedules() {
+  std::vector<Entry> entries;
+  for (const Generator& generator : generators()) {
+    std::string summary(generator.summary);
+    if (!generator.options.empty()) summary += fmt::format(" (--option {})", generator.options);
+    entries.push_back({std::string(generator.name), std::move(summary)});
+  }
+  return entries;
+}
+
+// The JSON files below configs/`folder`, by name.
+std::vector<Entry> files_in(const std::string& folder) {
+  std::vector<Entry> entries;
+  const std::filesystem::path root = configs_folder();
+  std::error_code missing;
+  for (const auto& file : std::filesystem::directory_iterator(root / folder, missing)) {
+    if (file.path().extension() != ".json") continue;
+    entries.push_back({file.path().stem().string(), file.path().string()});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  return entries;
+}
+
+std::vector<Entry> entries_of(const std::string& kind) {
+  if (kind == "schedules") return schedules();
+  if (kind == "models") return files_in("models");
+  if (kind == "clusters") return files_in("clusters");
+  if (kind == "configs") return files_in("training");
+  constexpr std::string_view kKinds[] = {"schedules", "models", "clusters", "configs"};
+  throw UsageError(
+      fmt::format("nothing to list called '{}'; {}", kind, did_you_mean(kind, kKinds)));
+}
+
+}  // namespace
+
+int run_list(const Arguments& arguments) {
+  const std::vector<Entry> entries = entries_of(arguments.positional()[0]);
+  if (arguments.has("json")) {
+    auto json = nlohmann::ordered_json::array();
+    for (const Entry& entry : entries)
+      json.push_back({{"name", entry.name}, {"summary", entry.summary}});
+    say(json.dump(2) + "\n");
+    return 0;
+  }
+  std::size_t width = 0;
+  for (const Entry& entry : entries) width = std::max(width, entry.name.size());
+  for (const Entry& entry : entries)
+    say(fmt::format("{:<{}}  {}\n", entry.name, width, entry.summary));
+  return 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,52 @@
+#include "penstock/report.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "console.h"
+#include "penstock/files.h"
+#include "penstock/metrics.h"
+#include "penstock/trace.h"
+#include "verbs.h"
+
+namespace penstock {
+namespace {
+
+nlohmann::ordered_json as_json(const std::vector<Timeline>& timelines) {
+  if (timelines.size() == 1) return report_json(timelines[0], measure(timelines[0]));
+  nlohmann::ordered_json all;
+  for (const Timeline& timeline : timelines) {
+    all["traces"].push_back(report_json(timeline, measure(timeline)));
+  }
+  return all;
+}
+
+}  // namespace
+
+int run_report(const Arguments& arguments) {
+  std::vector<Timeline> timelines;
+  for (const std::string& path : arguments.positional()) {
+    timelines.push_back(read_trace(read_file(path), path));
+  }
+  bool to_stdout = false;
+  if (arguments.has("html")) {
+    write_file(arguments.text("html"),
+               report_html({.title = timelines.front().name, .timelines = timelines}));
+  }
+  if (arguments.has("json")) {
+    write_file(arguments.text("json"), as_json(timelines).dump(2) + "\n");
+    to_stdout = arguments.text("json") == "-";
+  }
+  if (arguments.has("csv")) {
+    write_file(arguments.text("csv"), report_csv(timelines));
+    to_stdout = to_stdout || arguments.text("csv") == "-";
+  }
+  if (to_stdout) return 0;
+  for (const Timeline& timeline : timelines) {
+    say(arguments.has("explain") ? explain(timeline, arguments.integer_or("explain", 0))
+                                 : report_table(timeline, measure(timeline)));
+  }
+  return 0;
+}
+
+}  // namespace penstock
