@@ -49,8 +49,8 @@ struct Verb {
   std::string_view name;
   std::string_view positional;  // "CONFIG|SCHEDULE", for the usage line; empty: none
   int least_positional;
-  int most_positional;          // -1: any number
-  std::string_view summary;     // one line
+  int most_positional;       // -1: any number
+  std::string_view summary;  // one line
   std::vector<std::span<const Option>> options;
   int (*run)(const Arguments&);
   std::string_view example;

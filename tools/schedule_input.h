@@ -1,4 +1,5 @@
-// File: schedule_input.h. The schedule that the command line names: a file, or a generator and sizes.
+// File: schedule_input.h. The schedule that the command line names: a file, or a generator and
+// sizes.
 #pragma once
 
 #include <optional>

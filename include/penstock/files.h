@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-// The content of a regular file (at most 2 GiB), or of standard input for "-". Throws Error{path, why}.
+// The content of a regular file (at most 2 GiB), or of standard input for "-". Throws Error{path,
+// why}.
 std::string read_file(const std::string& path);
 
 // Replaces the file, through a neighbour that is renamed, so that nobody sees half of it; "-" is

@@ -1,0 +1,40 @@
+#include "penstock/replay.h"
+
+#include <cassert>
+
+namespace penstock {
+namespace {
+
+std::size_t slices_of(const Timeline& timeline, std::size_t microbatch) {
+  return timeline.slices.empty() ? 1 : static_cast<std::size_t>(timeline.slices[microbatch]);
+}
+
+// Room for every (microbatch, slice), as zeros.
+std::vector<std::vector<Nanoseconds>> empty_table(const Timeline& timeline) {
+  std::vector<std::vector<Nanoseconds>> table(static_cast<std::size_t>(timeline.microbatches));
+  for (std::size_t m = 0; m < table.size(); ++m) table[m].resize(slices_of(timeline, m));
+  return table;
+}
+
+}  // namespace
+
+CostTable replay_costs(const Timeline& measured, const CostTable& profile) {
+  assert(profile.stages.size() >= measured.stages.size() && "one entry per stage");
+  CostTable costs = profile;
+  for (StageCosts& stage : costs.stages) stage.op = {};
+  for (const Span& span : measured.spans) {
+    const Nanoseconds duration = span.end - span.start;
+    if (span.kind == ActionKind::Update) {
+      costs.stages[static_cast<std::size_t>(span.op.stage)].update = duration;
+    }
+    if (span.kind != ActionKind::Compute) continue;
+    auto& known = costs.stages[static_cast<std::size_t>(span.op.stage)]
+                      .op[static_cast<std::size_t>(span.op.kind)];
+    if (!known) known = Duration{.varied = empty_table(measured), .microbatch_varies = true};
+    known->varied[static_cast<std::size_t>(span.op.microbatch)]
+                 [static_cast<std::size_t>(span.op.slice)] = duration;
+  }
+  return costs;
+}
+
+}  // namespace penstock

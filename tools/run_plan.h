@@ -1,0 +1,12 @@
+// File: run_plan.h. From a prepared experiment to what the executor runs.
+#pragma once
+
+#include "penstock/execute.h"
+#include "predict.h"
+
+namespace penstock {
+
+// `costs` are what the sleep device waits for; unused by others.
+RunPlan make_run_plan(const Prepared& prepared, const std::optional<CostTable>& costs);
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+#include "console.h"
+#include "penstock/execute.h"
+#include "penstock/files.h"
+#include "predict.h"
+#include "run_plan.h"
+#include "verbs.h"
+
+namespace penstock {
+
+int run_profile(const Arguments& arguments) {
+  const std::int32_t steps = arguments.integer_or("steps", 5);
+  if (steps < 1 || steps > 100000) throw UsageError("--steps takes 1 to 100000");
+  const Prepared prepared = prepare(arguments.positional()[0], arguments.list("set"));
+  const auto costs = given_costs(prepared.experiment, prepared.program.schedule);
+  RunPlan plan = make_run_plan(prepared, costs);
+  plan.train.steps = 0;
+  const RunResult result = load_executor().run(plan, {.profile_steps = steps});
+  if (!result.root) return 0;
+  write_file(arguments.text_or("output", "-"), write_costs(result.profile));
+  return 0;
+}
+
+}  // namespace penstock

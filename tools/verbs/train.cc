@@ -1,0 +1,104 @@
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "console.h"
+#include "penstock/error.h"
+#include "penstock/execute.h"
+#include "penstock/files.h"
+#include "run_plan.h"
+#include "training_report.h"
+#include "verbs.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int32_t kProfileSteps = 5;
+
+// metrics.jsonl, a line per step, flushed so that a run can be followed.
+class MetricsFile {
+ public:
+  explicit MetricsFile(const std::string& path)
+      : path_(path), file_(std::fopen(path.c_str(), "w")) {
+    if (file_ == nullptr) throw RunError(path, "cannot be written");
+  }
+  ~MetricsFile() { std::fclose(file_); }
+  MetricsFile(const MetricsFile&) = delete;
+  MetricsFile& operator=(const MetricsFile&) = delete;
+
+  void add(const StepRecord& record, std::int64_t tokens) {
+    nlohmann::ordered_json line;
+    line["step"] = record.step;
+    line["loss"] = finite(record.loss);
+    line["gradient_norm"] = finite(record.gradient_norm);
+    line["learning_rate"] = record.learning_rate;
+    line["step_s"] = record.seconds;
+    line["tokens_per_s"] = finite(tokens > 0 ? static_cast<double>(tokens) / record.seconds : NAN);
+    const std::string text = line.dump() + "\n";
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0) {
+      throw RunError(path_, "cannot be written");
+    }
+  }
+
+ private:
+  static nlohmann::ordered_json finite(double value) {
+    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+  }
+
+  std::string path_;
+  std::FILE* file_;
+};
+
+void show_step(const StepRecord& record, const Experiment& experiment) {
+  std::string line = fmt::format("step {:>4}/{}", record.step, experiment.train.steps);
+  if (experiment.model) {
+    const double tokens = static_cast<double>(tokens_per_step(experiment));
+    line += fmt::format(" | loss {:.4f} | norm {:.4f} | lr {:.2e} | {:.1f} ms | {:.0f} tok/s",
+                        record.loss, record.gradient_norm, record.learning_rate,
+                        1e3 * record.seconds, tokens / record.seconds);
+  } else {
+    line += fmt::format(" | {:.3f} ms", 1e3 * record.seconds);
+  }
+  // On a terminal the line redraws itself; in a file there is one per step.
+  const bool last = record.step == experiment.train.steps;
+  complain(live_progress() && !last ? "\r" + line + "\033[K\r" : line);
+}
+
+}  // namespace
+
+int run_train(const Arguments& arguments) {
+  const Prepared prepared = prepare(arguments.positional()[0], arguments.list("set"));
+  const Experiment& experiment = prepared.experiment;
+  const auto costs = given_costs(experiment, prepared.program.schedule);
+  const RunPlan plan = make_run_plan(prepared, costs);
+  Executor& executor = load_executor();
+
+  const std::string folder = arguments.text_or("out", "");
+  std::optional<MetricsFile> metrics;
+  if (!folder.empty() && launched_rank() == 0) {
+    ensure_writable_folder(folder);
+    metrics.emplace(folder + "/metrics.jsonl");
+  }
+  RunResult result = executor.run(
+      plan, {.profile_steps = costs ? 0 : kProfileSteps, .on_step = [&](const StepRecord& record) {
+               show_step(record, experiment);
+               if (metrics) metrics->add(record, tokens_per_step(experiment));
+             }});
+  if (!result.root) return 0;
+
+  const CostTable prediction = costs ? *costs : result.profile;
+  const TrainingReport report =
+      make_training_report(prepared, std::move(result), prediction,
+                           costs ? PredictionSource::File : PredictionSource::Profile);
+  say(to_text(report));
+  if (!folder.empty()) {
+    write_training_report(report, folder);
+    say(fmt::format("wrote {}/summary.json, report.html and traces\n", folder));
+  }
+  return 0;
+}
+
+}  // namespace penstock
