@@ -15,8 +15,9 @@ void complain(std::string_view text);
 // True when standard output is a terminal that takes colour: NO_COLOR unset, TERM not "dumb".
 bool color_output();
 
-// True when standard error is a terminal: progress may redraw its line.
-bool live_progress();
+// One line of progress on standard error. On a terminal each replaces the one before, until `last`;
+// elsewhere (a file, a log) each is a line.
+void progress(std::string_view line, bool last);
 
 // This process's rank under mpirun, 0 without it: what the launcher's environment says, before MPI
 // itself is started.

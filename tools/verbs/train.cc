@@ -62,9 +62,7 @@ void show_step(const StepRecord& record, const Experiment& experiment) {
   } else {
     line += fmt::format(" | {:.3f} ms", 1e3 * record.seconds);
   }
-  // On a terminal the line redraws itself; in a file there is one per step.
-  const bool last = record.step == experiment.train.steps;
-  complain(live_progress() && !last ? "\r" + line + "\033[K\r" : line);
+  progress(line, record.step == experiment.train.steps);
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+"""Experiment files: every problem at once, each with its place and a hint."""
+
+import json
+import sys
+
+from cli import CONFIGS, penstock, scratch
+from tap import case, main
+
+GOOD = {
+    "penstock": 1,
+    "parallel": {"pipeline": 4},
+    "batch": {"global": 8, "micro": 1},
+    "schedule": {"name": "1f1b"},
+    "costs": {"uniform": {"forward_ms": 1, "backward_ms": 2}},
+}
+
+
+def experiment(**changes):
+    return scratch("experiment.json", json.dumps({**GOOD, **changes}))
+
+
+def complaint(**changes):
+    path = experiment(**changes)
+    return penstock("simulate", path, code=1).err.replace(str(path), "FILE")
+
+
+@case
+def a_good_one_simulates():
+    report = penstock("simulate", experiment(), "--json", "-").json()
+    assert abs(report["makespan_s"] - 0.033) < 1e-12
+
+
+@case
+def set_overrides_a_key():
+    report = penstock("simulate", experiment(), "--set", "batch.global=16", "--set",
+                      "schedule.name=gpipe", "--json", "-").json()
+    assert abs(report["makespan_s"] - 0.057) < 1e-12
+    assert report["schedule"] == "gpipe"
+
+
+@case
+def set_without_a_key_or_through_a_number_is_refused():
+    for setting in ["nothing", "=4", "penstock.x=1", "a..b=1"]:
+        assert setting in penstock("simulate", experiment(), "--set", setting, code=1).err
+
+
+@case
+def unknown_keys_come_with_the_nearest():
+    text = complaint(paralel={}, batch={"globl": 3})
+    assert "FILE:/paralel: unknown key 'paralel'\n  hint: did you mean 'parallel'?" in text, text
+    assert "FILE:/batch/globl: unknown key 'globl'\n  hint: did you mean 'global'?" in text, text
+
+
+@case
+def sizes_that_do_not_divide_name_both_numbers():
+    assert "global (8) is not a multiple of micro (3)" in complaint(batch={"global": 8, "micro": 3})
+
+
+@case
+def what_is_not_supported_is_refused_by_name():
+    text = complaint(parallel={"pipeline": 2, "tensor": 2, "zero": 1}, precision="bf16",
+                     cluster="c.json", baselines=["fsdp"], recompute="full")
+    for key in ["parallel/tensor", "parallel/zero", "precision", "cluster", "baselines", "recompute"]:
+        assert f"FILE:/{key}" in text, (key, text)
+
+
+@case
+def wrong_types_and_ranges_are_all_reported():
+    text = complaint(parallel={"pipeline": -4, "chunks": "two"}, batch={"global": 1e30, "micro": 0},
+                     schedule=7)
+    for key in ["parallel/pipeline", "parallel/chunks", "batch/global", "batch/micro", "schedule"]:
+        assert f"FILE:/{key}" in text, (key, text)
+
+
+@case
+def costs_are_checked():
+    assert "FILE:/costs" in complaint(costs={"uniform": {"forward_ms": -1, "backward_ms": 2}})
+    assert "FILE:/costs" in complaint(costs={"uniform": {"forward_ms": 1}})
+    assert "FILE:/costs" in complaint(costs={"source": "estimate"})
+    assert "absent.json" in complaint(costs={"file": "absent.json"})
+
+
+@case
+def without_costs_simulate_says_how_to_measure_them():
+    changed = {k: v for k, v in GOOD.items() if k != "costs"}
+    text = penstock("simulate", scratch("e.json", json.dumps(changed)), code=1).err
+    assert "penstock profile" in text, text
+
+
+@case
+def a_broken_file_names_line_and_column():
+    path = scratch("broken.json", '{"penstock": 1,\n  "name": }\n')
+    assert f"{path}:2:11" in penstock("simulate", path, code=1).err
+
+
+@case
+def deep_nesting_and_other_json_are_refused():
+    for content in ["[" * 100000, "[]", "7", "", "{}", '{"penstock": 2}', '{"penstock": "1"}']:
+        penstock("simulate", scratch("odd.json", content), code=1)
+
+
+@case
+def a_schedule_file_must_agree_with_the_sizes():
+    penstock("generate", "1f1b", "--actors", 2, "--microbatches", 4, "-o",
+             (path := experiment(schedule={"file": "mine.json"})).parent / "mine.json")
+    text = penstock("simulate", path, code=1).err
+    assert "asks for 4 actors" in text and "asks for 8 microbatches" in text, text
+
+
+@case
+def more_parts_than_layers_is_refused():
+    text = penstock("simulate", CONFIGS / "training" / "tiny-gpt.json", "--set",
+                    "parallel.pipeline=40", code=1).err
+    assert "40" in text and "16" in text, text
+
+
+@case
+def a_generators_refusal_names_the_experiment():
+    assert "FILE:/schedule" in complaint(schedule={"name": "interleaved_1f1b"},
+                                         parallel={"pipeline": 4, "chunks": 2},
+                                         batch={"global": 11})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""Verbs, options, exit codes: what a script relies on."""
+
+import json
+import sys
+
+from cli import penstock, scratch
+from tap import case, main
+
+VERBS = ["list", "generate", "check", "convert", "draw", "simulate", "profile", "train", "report",
+         "compare", "version"]
+SIMULATE_FIELDS = {"makespan_s", "bubble_ratio", "bubble_ratio_span", "bubble_over_ideal",
+                   "utilization", "mfu", "tokens_per_s", "actors", "critical_path", "schedule",
+                   "problems", "baselines"}
+ACTOR_FIELDS = {"actor", "busy_s", "utilization", "peak_in_flight", "peak_bytes", "idle"}
+IDLE_FIELDS = {"warmup_s", "drain_s", "dependency_s", "p2p_s", "collective_s", "blocked_s", "data_s"}
+
+
+@case
+def help_names_every_verb_and_exits_0():
+    text = penstock("--help").out
+    assert all(verb in text for verb in VERBS), text
+
+
+@case
+def every_verb_has_help_within_80_columns():
+    for verb in VERBS:
+        text = penstock(verb, "--help").out
+        assert text.startswith(f"usage: penstock {verb}"), text
+        assert max(map(len, text.splitlines())) <= 100, text
+
+
+@case
+def no_verb_is_wrong_usage():
+    assert "usage:" in penstock(code=2).err
+
+
+@case
+def an_unknown_verb_is_wrong_usage_with_the_nearest_one():
+    assert "did you mean 'simulate'?" in penstock("simulat", code=2).err
+
+
+@case
+def a_verb_that_is_not_built_does_not_exist():
+    for verb in ["plan", "validate", "calibrate"]:
+        penstock(verb, code=2)
+
+
+@case
+def an_unknown_option_is_wrong_usage_with_the_nearest_one():
+    result = penstock("draw", "1f1b", "--actor", "4", code=2)
+    assert "--actors" in result.err, result.err
+    assert result.out == ""
+
+
+@case
+def wrong_values_of_options_are_wrong_usage():
+    penstock("draw", "1f1b", "--actors", "four", code=2)
+    penstock("draw", "1f1b", "--actors", "4.5", code=2)
+    penstock("draw", "1f1b", "--actors", code=2)
+    penstock("draw", "1f1b", "--actors", "4", "--actors", "5", code=2)
+    penstock("draw", "1f1b", "extra", code=2)
+    penstock("generate", "1f1b", "--to", "yaml", code=2)
+    penstock("simulate", "--schedule", "1f1b", "--p2p", "sometimes", code=2)
+    penstock("simulate", "--schedule", "1f1b", "--slow-down", "9=2", code=2)
+    penstock("simulate", "--schedule", "1f1b", "--costs", "F=1,B=2", "--costs-file", "x", code=2)
+
+
+@case
+def impossible_sizes_are_the_inputs_fault():
+    for words in [("--actors", "0"), ("--actors", "-3"), ("--microbatches", "0"),
+                  ("--chunks", "0"), ("--microbatches", "2000000000")]:
+        result = penstock("generate", "1f1b", *words, code=1)
+        assert result.err.strip() and result.out == "", result.err
+
+
+@case
+def an_unknown_schedule_is_the_inputs_fault_with_the_nearest_one():
+    assert "1f1b" in penstock("generate", "1f1d", code=1).err
+
+
+@case
+def json_on_standard_output_is_json_alone_and_holds_the_contract():
+    report = penstock("simulate", "--schedule", "1f1b", "--actors", 8, "--microbatches", 32,
+                      "--costs", "F=1,B=2", "--json", "-").json()
+    assert SIMULATE_FIELDS <= report.keys(), SIMULATE_FIELDS - report.keys()
+    assert abs(report["makespan_s"] - 0.117) < 1e-12
+    assert report["mfu"] is None and report["problems"] == [] and report["baselines"] == []
+    assert len(report["actors"]) == 8
+    for actor in report["actors"]:
+        assert ACTOR_FIELDS <= actor.keys()
+        assert IDLE_FIELDS <= actor["idle"].keys()
+        total = actor["busy_s"] + sum(actor["idle"].values())
+        assert abs(total - report["makespan_s"]) < 1e-9
+
+
+@case
+def messages_go_to_standard_error_when_json_goes_to_standard_output():
+    result = penstock("simulate", "--schedule", "gpipe", "--actors", 2, "--microbatches", 2,
+                      "--json", "-")
+    json.loads(result.out)
+    assert "no costs given" in result.err
+
+
+@case
+def check_json_lists_problems_and_exits_1():
+    path = scratch("bad.txt", "0: 0F0 0B0\n1: 1B0 1F0\n")
+    result = penstock("check", path, "--json", code=1)
+    problems = result.json()["problems"]
+    assert problems and all({"where", "what", "hint"} == set(p) for p in problems), problems
+    assert str(path) in problems[0]["where"]
+    assert result.err == ""
+
+
+@case
+def check_takes_several_files_and_reports_all():
+    good = scratch("good.txt", "0: 0F0 0B0\n")
+    bad = scratch("bad.txt", "0: 0F0 0F0 0B0\n")
+    absent = "/nonexistent/schedule.json"
+    result = penstock("check", good, bad, absent, code=1)
+    assert str(bad) in result.err and absent in result.err and str(good) not in result.err
+    penstock("check", good)
+
+
+@case
+def list_json_names_every_schedule():
+    names = [entry["name"] for entry in penstock("list", "schedules", "--json").json()]
+    assert {"gpipe", "1f1b", "eager_1f1b", "interleaved_1f1b", "looped_bfs"} <= set(names), names
+    for kind in ["models", "configs"]:
+        assert penstock("list", kind, "--json").json(), kind
+    penstock("list", "schedule", code=2)
+
+
+@case
+def several_schedules_make_a_table_and_a_list():
+    words = ["simulate", "--schedule", "gpipe,1f1b,eager_1f1b", "--actors", 4, "--microbatches", 8,
+             "--costs", "F=1,B=2"]
+    text = penstock(*words).out
+    assert [line.split()[0] for line in text.splitlines()[1:4]] == ["gpipe", "1f1b", "eager_1f1b"]
+    reports = penstock(*words, "--json", "-").json()["schedules"]
+    assert [report["schedule"] for report in reports] == ["gpipe", "1f1b", "eager_1f1b"]
+
+
+@case
+def version_names_what_was_found():
+    text = penstock("version").out
+    assert text.startswith("penstock ") and "BLAS" in text and "MPI" in text, text
+
+
+@case
+def output_is_the_same_twice_and_has_no_colour_when_it_is_not_a_terminal():
+    words = ["draw", "interleaved_1f1b", "--actors", 4, "--chunks", 2, "--microbatches", 8]
+    first = penstock(*words).out
+    assert first == penstock(*words, env={"TERM": "xterm-256color"}).out
+    assert "\033" not in first and max(map(len, first.splitlines())) <= 80
+
+
+@case
+def a_name_of_a_file_that_is_not_there_says_so():
+    assert "No such file" in penstock("draw", "missing/file.json", code=1).err
+    assert "No such file" in penstock("simulate", "missing.json", code=1).err
+
+
+@case
+def writing_where_nobody_can_is_a_run_failure():
+    result = penstock("generate", "1f1b", "-o", "/proc/nothing/here.json", code=3)
+    assert "/proc/nothing/here.json" in result.err
+
+
+if __name__ == "__main__":
+    sys.exit(main())
