@@ -1,0 +1,152 @@
+"""Training under mpirun, end to end: the files it leaves, bit-equality, prediction, failures."""
+
+import json
+import math
+import os
+import sys
+
+from cli import CONFIGS, PENSTOCK, mpirun, penstock, run, scratch, scratch_folder
+from tap import case, main
+
+TINY = CONFIGS / "training" / "tiny-gpt.json"
+SLEEP = CONFIGS / "training" / "sleep-p8.json"
+
+
+def train(processes, *settings, config=TINY, steps=5):
+    folder = scratch_folder()
+    words = [word for setting in settings for word in ("--set", setting)]
+    result = mpirun(processes, "train", config, "--set", f"parallel.pipeline={processes}", "--set",
+                    f"train.steps={steps}", *words, "--out", folder)
+    return json.loads((folder / "summary.json").read_text()), folder, result
+
+
+@case
+def a_run_leaves_its_files_and_they_agree():
+    summary, folder, result = train(2, steps=6)
+    assert sorted(os.listdir(folder)) == ["measured.trace.json", "metrics.jsonl",
+                                          "predicted.trace.json", "report.html", "summary.json"]
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert [line["loss"] for line in lines] == summary["losses"]
+    assert summary["steps"] == 6 and len(summary["actors"]) == 2
+    for actor in summary["actors"]:
+        assert actor["bytes_sent"] > 0 and actor["messages_sent"] > 0
+    measured = penstock("report", folder / "measured.trace.json", "--json", "-").json()
+    predicted = penstock("report", folder / "predicted.trace.json", "--json", "-").json()
+    assert measured["makespan_s"] > 0 and predicted["makespan_s"] > 0
+    assert abs(predicted["makespan_s"] - summary["predicted_s"]) < 1e-9
+    expected = 100 * (summary["predicted_s"] - summary["step_s"]) / summary["step_s"]
+    assert abs(summary["error_percent"] - expected) < 1e-6
+    assert "predicted" in result.out and "replayed" in result.out
+    page = (folder / "report.html").read_text()
+    assert "http://" not in page.replace("http://www.w3.org", "") or "src=\"http" not in page
+
+
+@case
+def the_loss_falls_on_real_text():
+    summary, _, _ = train(2, steps=30)
+    losses = summary["losses"]
+    assert abs(losses[0] - math.log(256)) < 0.5, losses[0]  # an untrained model knows nothing
+    assert losses[-1] < 0.75 * losses[0], losses
+
+
+@case
+def every_schedule_and_split_gives_the_parameters_of_one_process():
+    reference = train(1)[0]
+    for processes, settings in [
+        (2, ["schedule.name=gpipe"]),
+        (4, ["schedule.name=1f1b"]),
+        (4, ["schedule.name=eager_1f1b"]),
+        (2, ["schedule.name=interleaved_1f1b", "parallel.chunks=2"]),
+        (4, ["schedule.name=interleaved_1f1b", "parallel.chunks=2"]),
+        (2, ["schedule.name=1f1b", "schedule.layout=Ettt|t*13,L"]),
+        (8, ["schedule.name=1f1b"]),
+    ]:
+        summary = train(processes, *settings)[0]
+        what = (processes, settings)
+        assert summary["losses"] == reference["losses"], what
+        assert summary["parameters_sha256"] == reference["parameters_sha256"], what
+
+
+@case
+def a_schedule_that_reverses_its_backwards_stays_within_rounding():
+    reference = train(1)[0]["losses"]
+    losses = train(2, "schedule.name=looped_bfs", "parallel.chunks=2")[0]["losses"]
+    for ours, theirs in zip(losses, reference):
+        assert abs(ours - theirs) <= 1e-5 * theirs, (losses, reference)
+
+
+@case
+def both_transports_give_the_same_bits():
+    folder = scratch_folder()
+    hashes = set()
+    for transport in ["mpi", "window"]:
+        mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--set", "train.steps=3", "--out",
+               folder, env={"PENSTOCK_TRANSPORT": transport})
+        hashes.add(json.loads((folder / "summary.json").read_text())["parameters_sha256"])
+    assert len(hashes) == 1, hashes
+
+
+@case
+def the_sleep_device_takes_the_time_that_was_predicted():
+    summary, _, _ = train(8, config=SLEEP, steps=6)
+    assert summary["prediction_source"] == "file" and summary["parameters_sha256"] is None
+    assert abs(summary["predicted_s"] - 0.345) < 1e-9  # 3 * 5 ms * (16 + 8 - 1)
+    assert abs(summary["error_percent"]) < 5, summary["error_percent"]
+
+
+@case
+def a_profile_feeds_the_simulator():
+    folder = scratch_folder()
+    mpirun(2, "profile", TINY, "--set", "parallel.pipeline=2", "--steps", 2, "-o", folder / "c.json")
+    costs = json.loads((folder / "c.json").read_text())
+    assert len(costs["stages"]) == 2 and costs["machine"]
+    report = penstock("simulate", TINY, "--set", "parallel.pipeline=2", "--costs-file",
+                      folder / "c.json", "--json", "-").json()
+    assert report["makespan_s"] > 0 and report["tokens_per_s"] > 0
+
+
+def one_message(text, fragment):
+    """`fragment` once among what mpirun's own banner surrounds it with."""
+    assert text.count(fragment) == 1, text
+
+
+@case
+def the_wrong_number_of_processes_is_one_message_with_the_command():
+    result = mpirun(3, "train", TINY, code=1)
+    one_message(result.err, "mpirun -n 4")
+    one_message(penstock("train", TINY, code=1).err, "mpirun -n 4")
+
+
+@case
+def input_faults_are_one_message():
+    one_message(mpirun(2, "train", "absent.json", code=1).err, "absent.json: ")
+    one_message(mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--set",
+                       "train.data=/absent.txt", code=1).err, "/absent.txt")
+    short = scratch("short.txt", "too short")
+    one_message(mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--set",
+                       f"train.data={short}", code=1).err, str(short))
+
+
+@case
+def an_output_folder_that_cannot_be_written_is_known_before_training():
+    result = mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--out", "/proc/none", code=3)
+    one_message(result.err, "/proc/none")
+    assert "step " not in result.err
+
+
+@case
+def a_loss_that_is_no_number_ends_the_run_naming_step_actor_and_op():
+    result = mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--set",
+                    "train.optimizer.lr=1e30", "--set", "train.optimizer.clip=0", code=3)
+    assert "step" in result.err and "actor" in result.err, result.err
+
+
+@case
+def one_process_needs_no_launcher():
+    result = run([PENSTOCK, "train", str(TINY), "--set", "parallel.pipeline=1", "--set",
+                  "train.steps=1"], "", 0, 60)
+    assert "measured" in result.out
+
+
+if __name__ == "__main__":
+    sys.exit(main())
