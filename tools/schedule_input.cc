@@ -14,13 +14,6 @@
 namespace penstock {
 namespace {
 
-std::optional<Format> format_from(const Arguments& arguments) {
-  if (!arguments.has("from")) return std::nullopt;
-  const auto format = parse_format(arguments.text("from"));
-  if (!format) throw UsageError(fmt::format("--from does not know '{}'", arguments.text("from")));
-  return format;
-}
-
 std::map<std::string, std::string> key_values(const std::vector<std::string>& words) {
   std::map<std::string, std::string> values;
   for (const std::string& word : words) {
@@ -41,6 +34,13 @@ bool names_a_generator(const std::string& word) {
 }
 
 }  // namespace
+
+std::optional<Format> format_from(const Arguments& arguments) {
+  if (!arguments.has("from")) return std::nullopt;
+  const auto format = parse_format(arguments.text("from"));
+  if (!format) throw UsageError(fmt::format("--from does not know '{}'", arguments.text("from")));
+  return format;
+}
 
 GenerateOptions generate_options(const Arguments& arguments) {
   return {.actors = arguments.integer_or("actors", 1),

@@ -7,6 +7,7 @@
 
 #include "command_line.h"
 #include "penstock/costs.h"
+#include "penstock/formats.h"
 #include "penstock/generate.h"
 #include "penstock/schedule.h"
 
@@ -14,6 +15,9 @@ namespace penstock {
 
 // --actors, --chunks, --microbatches, --slices, --option.
 GenerateOptions generate_options(const Arguments& arguments);
+
+// --from; nullopt: by content.
+std::optional<Format> format_from(const Arguments& arguments);
 
 // Throws Error with every problem of the file and of the schedule.
 Schedule read_checked_schedule(const std::string& path, const Arguments& arguments);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "penstock/check.h"
+#include "penstock/error.h"
 #include "penstock/files.h"
 #include "penstock/formats.h"
 #include "schedule_input.h"
@@ -28,8 +30,12 @@ Format target_format(const Arguments& arguments) {
 int run_convert(const Arguments& arguments) {
   const Format to = target_format(arguments);
   const std::string& path = arguments.positional()[0];
-  const Schedule schedule = read_checked_schedule(path, arguments);
-  write_file(arguments.text_or("output", "-"), write_schedule(schedule, to));
+  const std::string content = read_file(path);
+  const auto from = format_from(arguments);
+  if (auto problems = check(read_schedule(content, path, from), path); !problems.empty()) {
+    throw Error(std::move(problems));
+  }
+  write_file(arguments.text_or("output", "-"), convert_schedule(content, path, from, to));
   return 0;
 }
 
