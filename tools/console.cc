@@ -26,8 +26,12 @@ bool color_output() {
   return (no_color == nullptr || *no_color == '\0') && !dumb && ::isatty(STDOUT_FILENO) == 1;
 }
 
-bool live_progress() {
-  return ::isatty(STDERR_FILENO) == 1;
+void progress(std::string_view line, bool last) {
+  const bool live = ::isatty(STDERR_FILENO) == 1;
+  if (live) std::fputs("\r\033[K", stderr);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  if (!live || last) std::fputc('\n', stderr);
+  std::fflush(stderr);
 }
 
 int launched_rank() {
