@@ -5,11 +5,12 @@ namespace penstock {
 bool AsyncWire::reach(Engine& engine, std::int32_t actor, std::int32_t cursor, Nanoseconds now) {
   const Action& action = engine.actions(actor)[static_cast<std::size_t>(cursor)];
   if (action.kind == ActionKind::Receive) return true;
-  const Message& message = engine.message(action.index);
   const MessagePrice& price = engine.price(action.index);
-  engine.sent(action.index, now);
-  const Nanoseconds start = channels_.take(actor, message.to, now, price.occupancy);
-  engine.deliver(action.index, start, start + price.occupancy + price.latency, now);
+  Nanoseconds start = now;
+  if (engine.prices().limits_bandwidth()) {
+    start = channels_.take(actor, engine.receiver(action.index), now, price.occupancy);
+  }
+  engine.deliver(action.index, now, start, start + price.occupancy + price.latency);
   return true;
 }
 

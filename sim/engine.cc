@@ -71,16 +71,18 @@ Engine::Engine(const Program& program, const Prices& prices, std::unique_ptr<Wir
       timeline_(empty_timeline(program, prices.costs())),
       lanes_(program.actions.size()),
       meetings_(program.shared.size() + 1) {
-  const Transfer unsent{.op = {}, .kind = {}, .ready = kNever, .start = kNever, .end = kNever};
-  timeline_.transfers.assign(program.messages.size(), unsent);
-  count_spans_and_meetings();
+  lay_out_spans();
+  lay_out_transfers();
 }
 
-// Zero-cost actions at the step's end leave no span.
-void Engine::count_spans_and_meetings() {
+// Everything about the spans but their times. An actor's list is cut from the linear order, so its
+// ops are met in its own order. Zero-cost actions at the step's end leave no span.
+void Engine::lay_out_spans() {
   std::int32_t spans = 0;
+  std::vector<std::int32_t> next;
   for (std::size_t actor = 0; actor < lanes_.size(); ++actor) {
     lanes_[actor].next_span = spans;
+    next.push_back(spans);
     for (const Action& action : program_->actions[actor]) {
       if (action.kind == ActionKind::Compute) ++spans;
       if (!is_step_end(action.kind)) continue;
@@ -89,6 +91,30 @@ void Engine::count_spans_and_meetings() {
     }
   }
   timeline_.spans.resize(static_cast<std::size_t>(spans));
+  for (const Compute& compute : program_->computes) {
+    Span& span =
+        timeline_.spans[static_cast<std::size_t>(next[static_cast<std::size_t>(compute.actor)]++)];
+    span.op = compute.op;
+    span.actor = compute.actor;
+    span.awaits = compute.awaits;
+    span.overlaps_previous = compute.overlaps_previous;
+  }
+}
+
+void Engine::lay_out_transfers() {
+  timeline_.transfers.reserve(program_->messages.size());
+  flights_.reserve(program_->messages.size());
+  for (const Message& message : program_->messages) {
+    const bool forward = message.kind == OpKind::Forward;
+    const Op& producer = program_->computes[static_cast<std::size_t>(message.producer)].op;
+    const Op& consumer = program_->computes[static_cast<std::size_t>(message.consumer)].op;
+    flights_.push_back({.to = message.to, .boundary = forward ? producer.stage : consumer.stage});
+    timeline_.transfers.push_back({.op = producer,
+                                   .kind = message.kind,
+                                   .from = message.from,
+                                   .to = message.to,
+                                   .bytes = prices_->of_boundary(flights_.back().boundary).bytes});
+  }
 }
 
 std::size_t Engine::meeting_of(const Action& action) const {
@@ -113,11 +139,10 @@ Timeline Engine::run() {
 }
 
 void Engine::handle(const Event& event) {
-  const auto subject = static_cast<std::int32_t>(event.subject);
-  if (event.kind == EventKind::LaneFree) {
-    release(subject, lane(subject).running, event.at);
+  if (event.subject >= 0) {
+    release(event.subject, lane(event.subject).running, event.at);
   } else {
-    wire_->handle(*this, subject, event.at);
+    wire_->handle(*this, ~event.subject, event.at);
   }
 }
 
@@ -151,57 +176,43 @@ void Engine::proceed(std::int32_t actor, Nanoseconds now) {
   }
 }
 
-// Starts the op at the cursor, and those that overlap it, once their inputs are known to come;
-// else leaves the lane to deliver().
+// Starts the op at the cursor, or the pair, once its inputs are known to come; else leaves the lane
+// to deliver().
 void Engine::start_computes(std::int32_t actor, Nanoseconds now) {
-  const std::vector<Action>& list = actions(actor);
   Lane& here = lane(actor);
-  const std::int32_t first = list[static_cast<std::size_t>(here.cursor)].index;
-  const std::int32_t last = end_of_together(*program_, first);
+  Span* const first = timeline_.spans.data() + here.next_span;
+  const Span* const spans_end = timeline_.spans.data() + timeline_.spans.size();
+  const auto count = static_cast<std::int32_t>(end_of_together<Span>(first, spans_end) - first);
   Nanoseconds start = now;
-  for (std::int32_t i = first; i < last; ++i) {
-    const std::int32_t input = program_->computes[static_cast<std::size_t>(i)].awaits;
+  for (std::int32_t i = 0; i < count; ++i) {
+    const std::int32_t input = first[i].awaits;
     if (input < 0) continue;
-    if (transfer(input).end == kNever) {
+    const Nanoseconds arrival = flights_[static_cast<std::size_t>(input)].end;
+    if (arrival == kNever) {
       here.awaits = input;
       return;
     }
-    start = std::max(start, transfer(input).end);
+    start = std::max(start, arrival);
+  }
+  const Nanoseconds end = start + prices_->of_together<Span>(first, first + count);
+  for (std::int32_t i = 0; i < count; ++i) {
+    first[i].start = start;
+    first[i].end = end;
   }
   here.awaits = -1;
-  here.running = last - first;
-  const Nanoseconds end = start + prices_->of_together(first, last);
-  for (std::int32_t i = first; i < last; ++i) {
-    const Compute& compute = program_->computes[static_cast<std::size_t>(i)];
-    timeline_.spans[static_cast<std::size_t>(here.next_span++)] = {
-        .kind = ActionKind::Compute,
-        .op = compute.op,
-        .actor = actor,
-        .awaits = compute.awaits,
-        .overlaps_previous = compute.overlaps_previous,
-        .start = start,
-        .end = end};
-  }
-  events_.push(end, EventKind::LaneFree, actor);
+  here.running = count;
+  here.next_span += count;
+  events_.push_lane(end, actor);
 }
 
-void Engine::deliver(std::int32_t index, Nanoseconds start, Nanoseconds end, Nanoseconds now) {
-  transfer(index).start = start;
-  transfer(index).end = end;
-  const std::int32_t to = message(index).to;
-  if (lane(to).awaits == index) start_computes(to, now);
-}
-
-void Engine::sent(std::int32_t index, Nanoseconds now) {
-  const Message& message = this->message(index);
-  transfer(index) = {.op = program_->computes[static_cast<std::size_t>(message.producer)].op,
-                     .kind = message.kind,
-                     .from = message.from,
-                     .to = message.to,
-                     .bytes = prices_->of(message).bytes,
-                     .ready = now,
-                     .start = kNever,
-                     .end = kNever};
+void Engine::deliver(std::int32_t message, Nanoseconds ready, Nanoseconds start, Nanoseconds end) {
+  Transfer& transfer = timeline_.transfers[static_cast<std::size_t>(message)];
+  transfer.ready = ready;
+  transfer.start = start;
+  transfer.end = end;
+  Flight& flight = flights_[static_cast<std::size_t>(message)];
+  flight.end = end;
+  if (lane(flight.to).awaits == message) start_computes(flight.to, start);
 }
 
 // The stage that a span of the step's end names.
@@ -237,7 +248,7 @@ void Engine::start_step_end(std::int32_t actor, Nanoseconds now) {
         .end = now + duration};
   }
   here.running = 1;
-  events_.push(now + duration, EventKind::LaneFree, actor);
+  events_.push_lane(now + duration, actor);
 }
 
 }  // namespace penstock

@@ -39,21 +39,17 @@ class Engine {
   const Message& message(std::int32_t index) const {
     return program_->messages[static_cast<std::size_t>(index)];
   }
-  Transfer& transfer(std::int32_t index) {
-    return timeline_.transfers[static_cast<std::size_t>(index)];
+  const Prices& prices() const { return *prices_; }
+  const MessagePrice& price(std::int32_t message) const {
+    return prices_->of_boundary(flights_[static_cast<std::size_t>(message)].boundary);
   }
-  const Transfer& transfer(std::int32_t index) const {
-    return timeline_.transfers[static_cast<std::size_t>(index)];
-  }
-  const MessagePrice& price(std::int32_t message_index) const {
-    return prices_->of(message(message_index));
+  std::int32_t receiver(std::int32_t message) const {
+    return flights_[static_cast<std::size_t>(message)].to;
   }
   EventQueue& events() { return events_; }
-  // Message `index` left its producer: its transfer begins to exist.
-  void sent(std::int32_t index, Nanoseconds now);
-  // Message `index` is on its channel from `start` and usable at `end`, which may lie ahead: the
-  // consumer that waits for it gets its start.
-  void deliver(std::int32_t index, Nanoseconds start, Nanoseconds end, Nanoseconds now);
+  // `message` was handed over at `ready`, is on its channel from `start` and usable at `end`, which
+  // may lie ahead: if its consumer waits for it, that one gets its start.
+  void deliver(std::int32_t message, Nanoseconds ready, Nanoseconds start, Nanoseconds end);
   // The lane of `actor`, held by a transfer, goes on behind the next `count` actions.
   void release(std::int32_t actor, std::int32_t count, Nanoseconds now);
 
@@ -63,6 +59,13 @@ class Engine {
     std::int32_t running = 0;    // how many actions it runs at once there (2: a pair); 0: waits
     std::int32_t next_span = 0;  // where its next span goes
     std::int32_t awaits = -1;    // the message that the op at the cursor needs
+  };
+  // What the running clock reads of a message: small, so that those under way stay in the cache,
+  // while the long records in the timeline are only written.
+  struct Flight {
+    Nanoseconds end = kNever;   // when it is usable
+    std::int32_t to = 0;        // actor
+    std::int32_t boundary = 0;  // the stage whose costs price it
   };
   // A reduction or norm exchange: nobody leaves before everybody came.
   struct Meeting {
@@ -78,7 +81,8 @@ class Engine {
   void start_step_end(std::int32_t actor, Nanoseconds now);
   std::int32_t stage_of(const Action& action, std::int32_t actor) const;
   std::size_t meeting_of(const Action& action) const;
-  void count_spans_and_meetings();
+  void lay_out_spans();
+  void lay_out_transfers();
   bool finished(std::int32_t actor) const;
   // stuck.cc: nothing moves any more, and somebody has not finished.
   Error stuck() const;
@@ -91,6 +95,7 @@ class Engine {
   std::unique_ptr<Wire> wire_;
   Timeline timeline_;
   std::vector<Lane> lanes_;
+  std::vector<Flight> flights_;    // by message
   std::vector<Meeting> meetings_;  // one per shared group, then the norm exchange
   EventQueue events_;
 };

@@ -10,16 +10,11 @@
 
 namespace penstock {
 
-enum class EventKind : std::uint32_t {
-  LaneFree,  // subject: the actor whose compute lane ended what it ran
-  Wire       // subject: the wire's own
-};
-
+// Either the compute lane of `actor` ended what it ran, or something of the p2p mode's own.
 struct Event {
   Nanoseconds at;
   std::uint32_t number;  // counts pushes: the tie-break that makes every run the same
-  EventKind kind : 1;
-  std::uint32_t subject : 31;
+  std::int32_t subject;  // an actor whose lane is free; negative: the wire's, as ~subject
 
   bool operator>(const Event& other) const {
     return at != other.at ? at > other.at : number > other.number;
@@ -31,10 +26,8 @@ class EventQueue {
  public:
   bool empty() const { return heap_.empty(); }
 
-  void push(Nanoseconds at, EventKind kind, std::int32_t subject) {
-    heap_.push_back(Event{at, next_number_++, kind, static_cast<std::uint32_t>(subject)});
-    std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
-  }
+  void push_lane(Nanoseconds at, std::int32_t actor) { push({at, next_number_++, actor}); }
+  void push_wire(Nanoseconds at, std::int32_t subject) { push({at, next_number_++, ~subject}); }
 
   // REQUIRES: !empty().
   Event pop() {
@@ -45,6 +38,11 @@ class EventQueue {
   }
 
  private:
+  void push(const Event& event) {
+    heap_.push_back(event);
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
+  }
+
   std::vector<Event> heap_;
   std::uint32_t next_number_ = 0;
 };

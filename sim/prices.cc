@@ -44,19 +44,21 @@ Prices::Prices(const Program& program, const CostTable& costs, const SimulateOpt
     : program_(&program),
       costs_(&costs),
       options_(&options),
-      computes_(program.computes.data()),
       scaled_(options.jitter != 0 || !options.slow_down.empty()) {
   check_options(options, program.schedule.pipeline.actors);
   base_.reserve(costs.stages.size() * kOpKinds);
-  messages_.reserve(costs.stages.size());
+  behind_.reserve(costs.stages.size());
   for (const StageCosts& stage : costs.stages) {
     for (int kind = 0; kind < kOpKinds; ++kind) {
       base_.push_back(base_of(stage, static_cast<OpKind>(kind)));
     }
-    messages_.push_back({.occupancy = stage.message.occupancy(),
-                         .latency = stage.message.latency,
-                         .bytes = stage.message.bytes});
-    limits_bandwidth_ |= messages_.back().occupancy > 0;
+    behind_.push_back({.occupancy = stage.message.occupancy(),
+                       .latency = stage.message.latency,
+                       .bytes = stage.message.bytes});
+    limits_bandwidth_ |= behind_.back().occupancy > 0;
+  }
+  for (const std::int32_t stage : previous_on_route(program.schedule.pipeline)) {
+    before_.push_back(stage < 0 ? MessagePrice{} : behind_[static_cast<std::size_t>(stage)]);
   }
   check_range();
 }
@@ -103,18 +105,10 @@ double Prices::slow_down(std::int32_t actor) const {
   return options_->slow_down.empty() ? 1 : options_->slow_down[static_cast<std::size_t>(actor)];
 }
 
-Nanoseconds Prices::scaled(const Compute& compute, Nanoseconds duration) const {
+Nanoseconds Prices::scaled(const Op& op, std::int32_t actor, Nanoseconds duration) const {
   if (!scaled_) return duration;
-  const double factor =
-      slow_down(compute.actor) * (1 + options_->jitter * jitter_of(options_->seed, compute.op));
+  const double factor = slow_down(actor) * (1 + options_->jitter * jitter_of(options_->seed, op));
   return std::llround(static_cast<double>(duration) * factor);
-}
-
-Nanoseconds Prices::of_pair(std::int32_t first, std::int32_t last) const {
-  if (costs_->overlap_fb) return scaled(computes_[first], *costs_->overlap_fb);
-  Nanoseconds sum = 0;
-  for (std::int32_t i = first; i < last; ++i) sum += of(computes_[i]);
-  return sum;
 }
 
 Nanoseconds Prices::of_step_end(const Action& action) const {

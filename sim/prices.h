@@ -17,12 +17,12 @@ struct MessagePrice {
   std::int64_t bytes = 0;
 };
 
-// computes[first, end_of_together) start together.
-inline std::int32_t end_of_together(const Program& program, std::int32_t first) {
-  const auto size = static_cast<std::int32_t>(program.computes.size());
-  std::int32_t end = first + 1;
-  while (end < size && program.computes[static_cast<std::size_t>(end)].overlaps_previous) ++end;
-  return end;
+// The end of what starts together with `first`: one op, or a pair. `Entry` is a Compute or a Span.
+template <class Entry>
+const Entry* end_of_together(const Entry* first, const Entry* end) {
+  const Entry* last = first + 1;
+  while (last < end && last->overlaps_previous) ++last;
+  return last;
 }
 
 // Holds references: `program` and `costs` must outlive it. Throws Error when options or costs are
@@ -31,22 +31,24 @@ class Prices {
  public:
   Prices(const Program& program, const CostTable& costs, const SimulateOptions& options);
 
-  // One op on its own.
-  Nanoseconds of(const Compute& compute) const {
-    const Nanoseconds base = base_[static_cast<std::size_t>(compute.op.stage) * kOpKinds +
-                                   static_cast<std::size_t>(compute.op.kind)];
-    if (base >= 0 && !scaled_) return base;
-    return scaled(compute, base >= 0 ? base : costs_->duration(compute.op));
-  }
-  // Ops computes[first, last), which start together: one op or a pair.
-  Nanoseconds of_together(std::int32_t first, std::int32_t last) const {
-    return last - first == 1 ? of(computes_[first]) : of_pair(first, last);
+  // How long entries [first, last), which start together, take: one op, or a pair.
+  template <class Entry>
+  Nanoseconds of_together(const Entry* first, const Entry* last) const {
+    if (last - first == 1) return of(first->op, first->actor);
+    if (costs_->overlap_fb) return scaled(first->op, first->actor, *costs_->overlap_fb);
+    Nanoseconds sum = 0;
+    for (; first < last; ++first) sum += of(first->op, first->actor);
+    return sum;
   }
 
-  const MessagePrice& of(const Message& message) const {
-    // The boundary behind the producer's stage forward, behind the consumer's stage backward.
-    const std::int32_t end = message.kind == OpKind::Forward ? message.producer : message.consumer;
-    return messages_[static_cast<std::size_t>(computes_[end].op.stage)];
+  // A message over the boundary behind `stage`: its activation, or the gradient of that.
+  const MessagePrice& of_boundary(std::int32_t stage) const {
+    return behind_[static_cast<std::size_t>(stage)];
+  }
+  // The message that `op` awaits.
+  const MessagePrice& of_input(const Op& op) const {
+    return op.kind == OpKind::Forward ? before_[static_cast<std::size_t>(op.stage)]
+                                      : behind_[static_cast<std::size_t>(op.stage)];
   }
   bool limits_bandwidth() const { return limits_bandwidth_; }
 
@@ -56,10 +58,15 @@ class Prices {
   const CostTable& costs() const { return *costs_; }
 
  private:
-  Nanoseconds of_pair(std::int32_t first, std::int32_t last) const;
+  Nanoseconds of(const Op& op, std::int32_t actor) const {
+    const Nanoseconds base =
+        base_[static_cast<std::size_t>(op.stage) * kOpKinds + static_cast<std::size_t>(op.kind)];
+    if (base >= 0 && !scaled_) return base;
+    return scaled(op, actor, base >= 0 ? base : costs_->duration(op));
+  }
   Nanoseconds of_update(std::int32_t stage) const;
   Nanoseconds of_reduction(std::int32_t group) const;
-  Nanoseconds scaled(const Compute& compute, Nanoseconds duration) const;
+  Nanoseconds scaled(const Op& op, std::int32_t actor, Nanoseconds duration) const;
   double slow_down(std::int32_t actor) const;
   void check_options(const SimulateOptions& options, std::int32_t actors) const;
   void check_range() const;
@@ -67,10 +74,10 @@ class Prices {
   const Program* program_;
   const CostTable* costs_;
   const SimulateOptions* options_;
-  const Compute* computes_;
-  std::vector<Nanoseconds> base_;       // by (stage, kind); -1: varies with the microbatch or slice
-  std::vector<MessagePrice> messages_;  // by stage: the boundary behind it
-  bool scaled_ = false;                 // jitter or slow-downs apply
+  std::vector<Nanoseconds> base_;     // by (stage, kind); -1: varies with the microbatch or slice
+  std::vector<MessagePrice> behind_;  // by stage: the boundary to the next on its route
+  std::vector<MessagePrice> before_;  // and to the one before
+  bool scaled_ = false;               // jitter or slow-downs apply
   bool limits_bandwidth_ = false;
 };
 

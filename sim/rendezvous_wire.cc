@@ -21,7 +21,7 @@ std::span<const Action> batch_at(const std::vector<Action>& list, std::int32_t c
 RendezvousWire::RendezvousWire(const Program& program)
     : channels_(program.actions.size()),
       batches_(program.actions.size()),
-      ends_in_(program.messages.size(), 0) {}
+      meetings_(program.messages.size()) {}
 
 bool RendezvousWire::reach(Engine& engine, std::int32_t actor, std::int32_t cursor,
                            Nanoseconds now) {
@@ -29,14 +29,15 @@ bool RendezvousWire::reach(Engine& engine, std::int32_t actor, std::int32_t curs
   const auto size = static_cast<std::int32_t>(batch.size());
   batches_[static_cast<std::size_t>(actor)] = {.size = size, .open = size};
   for (const Action& action : batch) {
-    if (action.kind == ActionKind::Send) engine.sent(action.index, now);
-    if (++ends_in_[static_cast<std::size_t>(action.index)] < 2) continue;
+    Meeting& meeting = meetings_[static_cast<std::size_t>(action.index)];
+    if (action.kind == ActionKind::Send) meeting.sent = now;
+    if (++meeting.ends < 2) continue;
     const Message& message = engine.message(action.index);
     const MessagePrice& price = engine.price(action.index);
     const Nanoseconds start = channels_.take(message.from, message.to, now, price.occupancy);
     const Nanoseconds end = start + price.occupancy + price.latency;
-    engine.deliver(action.index, start, end, now);
-    engine.events().push(end, EventKind::Wire, action.index);
+    engine.deliver(action.index, meeting.sent, start, end);
+    engine.events().push_wire(end, action.index);
   }
   return false;
 }
@@ -55,7 +56,7 @@ Wire::Waiting RendezvousWire::waits_for(const Engine& engine, std::int32_t actor
                                         std::int32_t cursor, std::int32_t message) const {
   if (message >= 0) return {message, engine.message(message).from};
   for (const Action& action : batch_at(engine.actions(actor), cursor)) {
-    if (ends_in_[static_cast<std::size_t>(action.index)] == 2) continue;
+    if (meetings_[static_cast<std::size_t>(action.index)].ends == 2) continue;
     const Message& open = engine.message(action.index);
     return {action.index, open.from == actor ? open.to : open.from};
   }

@@ -28,11 +28,16 @@ class RendezvousWire : public Wire {
     std::int32_t open = 0;  // transfers that are not over
   };
 
+  struct Meeting {
+    std::int32_t ends = 0;  // that have entered the transfer
+    Nanoseconds sent = 0;   // when the sender entered it
+  };
+
   void leave(Engine& engine, std::int32_t actor, Nanoseconds now);
 
   Channels channels_;
-  std::vector<Batch> batches_;         // by actor
-  std::vector<std::uint8_t> ends_in_;  // by message: how many ends have entered it
+  std::vector<Batch> batches_;     // by actor
+  std::vector<Meeting> meetings_;  // by message
 };
 
 }  // namespace penstock

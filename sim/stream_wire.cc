@@ -9,7 +9,8 @@ bool is_transfer(ActionKind kind) {
 
 }  // namespace
 
-StreamWire::StreamWire(const Program& program) : streams_(program.actions.size()) {
+StreamWire::StreamWire(const Program& program)
+    : streams_(program.actions.size()), sent_(program.messages.size(), kNever) {
   for (std::size_t actor = 0; actor < streams_.size(); ++actor) {
     advance(program, static_cast<std::int32_t>(actor));
   }
@@ -29,7 +30,7 @@ void StreamWire::advance(const Program& program, std::int32_t actor) {
 bool StreamWire::reach(Engine& engine, std::int32_t actor, std::int32_t cursor, Nanoseconds now) {
   const Action& action = engine.actions(actor)[static_cast<std::size_t>(cursor)];
   if (action.kind == ActionKind::Receive) return true;  // the stream has its own pace
-  engine.sent(action.index, now);
+  sent_[static_cast<std::size_t>(action.index)] = now;
   try_head(engine, actor, now);
   return true;
 }
@@ -37,7 +38,7 @@ bool StreamWire::reach(Engine& engine, std::int32_t actor, std::int32_t cursor, 
 // Starts the transfer at the head of `actor`'s stream if it can start.
 void StreamWire::try_head(Engine& engine, std::int32_t actor, Nanoseconds now) {
   const std::int32_t head = stream(actor).head;
-  if (head < 0 || engine.transfer(head).ready == kNever) return;
+  if (head < 0 || sent_[static_cast<std::size_t>(head)] == kNever) return;
   const Message& message = engine.message(head);
   Stream& from = stream(message.from);
   Stream& to = stream(message.to);
@@ -46,9 +47,9 @@ void StreamWire::try_head(Engine& engine, std::int32_t actor, Nanoseconds now) {
   to.busy = true;
   const MessagePrice& price = engine.price(head);
   const Nanoseconds left = now + price.occupancy;
-  engine.events().push(left, EventKind::Wire, message.from);
-  engine.events().push(left + price.latency, EventKind::Wire, message.to);
-  engine.deliver(head, now, left + price.latency, now);
+  engine.events().push_wire(left, message.from);
+  engine.events().push_wire(left + price.latency, message.to);
+  engine.deliver(head, sent_[static_cast<std::size_t>(head)], now, left + price.latency);
 }
 
 void StreamWire::handle(Engine& engine, std::int32_t actor, Nanoseconds now) {
@@ -60,7 +61,7 @@ void StreamWire::handle(Engine& engine, std::int32_t actor, Nanoseconds now) {
 Wire::Waiting StreamWire::waits_for(const Engine& engine, std::int32_t, std::int32_t,
                                     std::int32_t message) const {
   const Message& wanted = engine.message(message);
-  if (engine.transfer(message).ready == kNever) return {message, wanted.from};
+  if (sent_[static_cast<std::size_t>(message)] == kNever) return {message, wanted.from};
   const std::int32_t end = stream(wanted.to).head != message ? wanted.to : wanted.from;
   const std::int32_t head = stream(end).head;
   const Message& ahead = engine.message(head);

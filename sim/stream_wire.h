@@ -34,7 +34,8 @@ class StreamWire : public Wire {
     return streams_[static_cast<std::size_t>(actor)];
   }
 
-  std::vector<Stream> streams_;
+  std::vector<Stream> streams_;    // by actor
+  std::vector<Nanoseconds> sent_;  // by message: when its producer handed it over, or kNever
 };
 
 }  // namespace penstock

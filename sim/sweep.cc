@@ -17,18 +17,18 @@ std::size_t index(std::int32_t i) {
 std::vector<Nanoseconds> sweep_computes(const Program& program, const Prices& prices) {
   std::vector<Nanoseconds> lanes(program.actions.size(), 0);
   std::vector<Nanoseconds> ends(program.computes.size());
-  const auto size = static_cast<std::int32_t>(program.computes.size());
-  for (std::int32_t first = 0; first < size;) {
-    const std::int32_t last = end_of_together(program, first);
-    Nanoseconds& lane = lanes[index(program.computes[index(first)].actor)];
-    for (std::int32_t i = first; i < last; ++i) {
-      const std::int32_t input = program.computes[index(i)].awaits;
-      if (input < 0) continue;
-      const Message& message = program.messages[index(input)];
-      lane = std::max(lane, ends[index(message.producer)] + prices.of(message).latency);
+  const Compute* const begin = program.computes.data();
+  const Compute* const end = begin + program.computes.size();
+  for (const Compute* first = begin; first < end;) {
+    const Compute* const last = end_of_together(first, end);
+    Nanoseconds& lane = lanes[index(first->actor)];
+    for (const Compute* compute = first; compute < last; ++compute) {
+      if (compute->awaits < 0) continue;
+      const Nanoseconds sent = ends[index(program.messages[index(compute->awaits)].producer)];
+      lane = std::max(lane, sent + prices.of_input(compute->op).latency);
     }
     lane += prices.of_together(first, last);
-    for (; first < last; ++first) ends[index(first)] = lane;
+    for (; first < last; ++first) ends[static_cast<std::size_t>(first - begin)] = lane;
   }
   return lanes;
 }

@@ -14,9 +14,15 @@ namespace penstock {
 
 // How transfers and the compute lane get in each other's way.
 enum class P2p : std::uint8_t {
-  Async,         // one channel per directed pair of actors; a receive is awaited at first use
-  SingleStream,  // all transfers of an actor in one FIFO, both directions: head-of-line blocking
-  Blocking,      // rendezvous: a transfer holds the compute lanes of both ends
+  // One channel per directed pair of actors; a receive is awaited at first use.
+  Async,
+  // All transfers of an actor in one FIFO in the order of its list, sends and receives alike, as on
+  // one communication stream of a GPU: a transfer starts when it is at the head of both ends'
+  // FIFOs. The sender's goes on when the bytes have left, the receiver's when they have arrived.
+  SingleStream,
+  // Rendezvous: a transfer holds the compute lanes of both ends for latency and occupancy. A run of
+  // neighbouring transfers in an actor's list is one batch that is over when all are.
+  Blocking,
 };
 std::string_view name(P2p mode);  // "async", "single_stream", "blocking"
 std::optional<P2p> parse_p2p(std::string_view text);
@@ -32,8 +38,9 @@ struct SimulateOptions {
 };
 
 // Discrete events in integer nanoseconds, ordered by (time, number): same input, same bytes out.
-// REQUIRES: missing_costs(costs, program.schedule).empty(). Throws Error when rendezvous deadlocks
-// (blocking mode of a Linear program cannot). Thread-safe.
+// REQUIRES: missing_costs(costs, program.schedule).empty(). Throws Error, naming who waits for
+// whom, when the transfers deadlock (a Linear program's cannot, nor can rendezvous of what lower()
+// made), and when an option is out of range or a step could overflow the clock. Thread-safe.
 Timeline simulate(const Program& program, const CostTable& costs,
                   const SimulateOptions& options = {});
 
