@@ -100,9 +100,12 @@ Problem describe(const std::vector<Wait>& ring, const Schedule& schedule, const 
   for (const Wait& wait : ring) {
     const std::vector<Step>& other = schedule.order[wait.by];
     const Op& other_at = other[static_cast<std::size_t>(stuck.taken[wait.by])].op;
-    what += fmt::format("{} actor {} waits at {} for {}, which actor {} runs after {}",
-                        &wait == &ring.front() ? "" : ";", wait.actor, to_string(wait.at),
-                        to_string(producer(other, wait.awaited)), wait.by, to_string(other_at));
+    const Op& awaited = producer(other, wait.awaited);
+    what += fmt::format("{} actor {} waits at {} for {}, ", &wait == &ring.front() ? "" : ";",
+                        wait.actor, to_string(wait.at), to_string(awaited));
+    what += awaited == other_at
+                ? fmt::format("where actor {} itself waits", wait.by)
+                : fmt::format("which actor {} runs after {}", wait.by, to_string(other_at));
   }
   const std::size_t first = ring.front().actor;
   return {order_place(source, schedule, static_cast<std::int32_t>(first), stuck.taken[first]),

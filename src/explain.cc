@@ -34,7 +34,7 @@ std::string parts_of(const Transfer& input, Nanoseconds begin, Nanoseconds end) 
   if (parts.arrived > parts.started) {
     add(fmt::format("{} on the way", show_time(parts.arrived - parts.started)));
   }
-  return text.empty() ? text : " (" + text + ")";
+  return text.empty() ? text : "\n         " + text;  // a line of its own, below the times
 }
 
 class Explanation {

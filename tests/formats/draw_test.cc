@@ -1,8 +1,5 @@
 #include "penstock/draw.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <regex>
 #include <sstream>
 
@@ -17,44 +14,6 @@
 
 namespace penstock {
 namespace {
-
-// The drawing that "$ penstock draw NAME --actors P ..." asks for, at unit costs.
-std::string drawing_for(const std::string& command) {
-  std::istringstream words(command);
-  std::string dollar, program, verb, name, key;
-  words >> dollar >> program >> verb >> name;
-  GenerateOptions options;
-  DrawOptions draw_options;
-  for (int value = 0; words >> key >> value;) {
-    if (key == "--actors") options.actors = value;
-    if (key == "--chunks") options.chunks = value;
-    if (key == "--microbatches") options.microbatches = value;
-    if (key == "--columns") draw_options.columns = value;
-  }
-  return draw(timeline_of(lower(generate(name, options)), unit_cost), draw_options);
-}
-
-// Every tests/golden/*.txt: a command, then what it prints. UPDATE_GOLDEN=1 rewrites them.
-TEST(Draw, GoldenDrawings) {
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(TEST_GOLDEN)) {
-    if (entry.path().extension() != ".txt") continue;
-    ++files;
-    std::ifstream file(entry.path());
-    std::string command;
-    std::getline(file, command);
-    std::ostringstream expected;
-    expected << file.rdbuf();
-    const std::string drawn = drawing_for(command);
-    if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-      file.close();
-      std::ofstream(entry.path()) << command << '\n' << drawn;
-    } else {
-      EXPECT_EQ(drawn, expected.str()) << entry.path();
-    }
-  }
-  EXPECT_GE(files, 8);
-}
 
 TEST(Draw, IsRightAtUnequalDurations) {
   const Program program = lower(generate("1f1b", {.actors = 3, .microbatches = 3}));

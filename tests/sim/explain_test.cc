@@ -16,10 +16,10 @@ TEST(Explain, EveryOpSaysWhatItWaitedFor) {
   const Timeline timeline =
       simulate(program, parse_costs("F=1,B=1,bytes=3000000,bandwidth=1e9,latency=0.5,update=1", 2));
   EXPECT_EQ(explain(timeline, 1),
-            "1F0      started       4.500 ms, waited 4.500 ms for the activation of stage 0 "
-            "(1.000 ms until 0F0 ended on actor 0, 3.500 ms on the way)\n"
-            "1F2      started      10.500 ms, waited 5.000 ms for the activation of stage 0 "
-            "(1.500 ms channel 0>1 busy, 3.500 ms on the way)\n"
+            "1F0      started       4.500 ms, waited 4.500 ms for the activation of stage 0\n"
+            "         1.000 ms until 0F0 ended on actor 0, 3.500 ms on the way\n"
+            "1F2      started      10.500 ms, waited 5.000 ms for the activation of stage 0\n"
+            "         1.500 ms channel 0>1 busy, 3.500 ms on the way\n"
             "1F1      started      11.500 ms, right behind 1F2\n"
             "1B0      started      12.500 ms, right behind 1F1\n"
             "1B1      started      13.500 ms, right behind 1B0\n"
@@ -39,8 +39,8 @@ TEST(Explain, PairsAndHeldLanes) {
   const Timeline blocking = simulated("1f1b", {.actors = 2, .microbatches = 1}, "F=1,B=2,latency=1",
                                       {.p2p = P2p::Blocking});
   EXPECT_EQ(explain(blocking, 1),
-            "1F0      started       2.000 ms, waited 2.000 ms for the activation of stage 0 "
-            "(1.000 ms until 0F0 ended on actor 0, 1.000 ms on the way)\n"
+            "1F0      started       2.000 ms, waited 2.000 ms for the activation of stage 0\n"
+            "         1.000 ms until 0F0 ended on actor 0, 1.000 ms on the way\n"
             "1B0      started       3.000 ms, right behind 1F0\n");
 }
 

@@ -137,7 +137,7 @@ def an_output_folder_that_cannot_be_written_is_known_before_training():
 @case
 def a_loss_that_is_no_number_ends_the_run_naming_step_actor_and_op():
     result = mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--set",
-                    "train.optimizer.lr=1e30", "--set", "train.optimizer.clip=0", code=3)
+                    "train.optimizer.lr=1e18", "--set", "train.optimizer.clip=0", code=3)
     assert "step" in result.err and "actor" in result.err, result.err
 
 

@@ -72,14 +72,12 @@ int run_train(const Arguments& arguments) {
   const Experiment& experiment = prepared.experiment;
   const auto costs = given_costs(experiment, prepared.program.schedule);
   const RunPlan plan = make_run_plan(prepared, costs);
-  Executor& executor = load_executor();
-
+  // Every process looks, so that all stop alike, before MPI starts, when it cannot be written.
   const std::string folder = arguments.text_or("out", "");
+  if (!folder.empty()) ensure_writable_folder(folder);
+  Executor& executor = load_executor();
   std::optional<MetricsFile> metrics;
-  if (!folder.empty() && launched_rank() == 0) {
-    ensure_writable_folder(folder);
-    metrics.emplace(folder + "/metrics.jsonl");
-  }
+  if (!folder.empty() && executor.speaks()) metrics.emplace(folder + "/metrics.jsonl");
   RunResult result = executor.run(
       plan, {.profile_steps = costs ? 0 : kProfileSteps, .on_step = [&](const StepRecord& record) {
                show_step(record, experiment);
