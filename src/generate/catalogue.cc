@@ -17,8 +17,8 @@ constexpr Generator kGenerators[] = {
     {"1f1b", "one forward, one backward: few activations in flight", "Schedule1F1B", "",
      &one_f_one_b},
     {"eager_1f1b", "1f1b with twice the warm-up: hides communication", "", "", &eager_1f1b},
-    {"interleaved_1f1b", "1f1b over several stages per actor: a smaller bubble",
-     "ScheduleInterleaved1F1B", "variant group", &interleaved_1f1b},
+    {"interleaved_1f1b", "several stages per actor, a smaller bubble", "ScheduleInterleaved1F1B",
+     "variant group", &interleaved_1f1b},
     {"looped_bfs", "several stages per actor, each running all microbatches in turn",
      "ScheduleLoopedBFS", "", &looped_bfs},
 };
