@@ -22,7 +22,7 @@ std::vector<Entry> schedules() {
   std::vector<Entry> entries;
   for (const Generator& generator : generators()) {
     std::string summary(generator.summary);
-    if (!generator.options.empty()) summary += fmt::format("; --option {}", generator.options);
+    if (!generator.options.empty()) summary += fmt::format(" [{}]", generator.options);
     entries.push_back({std::string(generator.name), std::move(summary)});
   }
   return entries;
