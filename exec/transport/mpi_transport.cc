@@ -14,10 +14,10 @@
 namespace penstock {
 namespace {
 
-constexpr int kTestsBetweenChecks = 1000;
-constexpr int kTestsBeforeSleep = 20;
+constexpr int kTests = 20;  // between two looks at the clock
+// With a core of its own, a process tests without a pause through all but the long waits.
+constexpr Nanoseconds kSpin = 2'000'000;
 constexpr Nanoseconds kSleep = 50'000;
-constexpr int kSleepsBetweenChecks = 100;
 
 class MpiTransport final : public Transport {
  public:
@@ -28,6 +28,17 @@ class MpiTransport final : public Transport {
     const int largest = found != 0 ? *static_cast<int*>(value) : 32767;
     numbers_ = (static_cast<std::int64_t>(largest) + 1) / kOpKinds;
   }
+
+  // After a failure some receives are still under way: nothing may arrive in freed memory.
+  ~MpiTransport() override {
+    for (Entry& e : entries_) {
+      if (e.request == MPI_REQUEST_NULL || e.pool < 0) continue;
+      MPI_Cancel(&e.request);
+      MPI_Wait(&e.request, MPI_STATUS_IGNORE);
+    }
+  }
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
 
   std::int32_t actor() const override { return session_.rank(); }
   std::int32_t actors() const override { return session_.size(); }
@@ -97,10 +108,18 @@ class MpiTransport final : public Transport {
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     const int bytes = static_cast<int>(mine.size());
+    auto to = std::make_unique<std::vector<std::byte>>(all.size() + mine.size());
+    std::byte* const from = to->data() + all.size();
+    std::copy(mine.begin(), mine.end(), from);
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, session_.comm(),
-                   &request);
-    wait_for(request);
+    MPI_Iallgather(from, bytes, MPI_BYTE, to->data(), bytes, MPI_BYTE, session_.comm(), &request);
+    try {
+      wait_for(request);
+    } catch (...) {
+      to.release();  // cannot be cancelled: what still arrives needs its place
+      throw;
+    }
+    std::copy_n(to->begin(), all.size(), all.begin());
   }
 
   void barrier() override {
@@ -184,15 +203,20 @@ class MpiTransport final : public Transport {
   void wait_for(MPI_Request& request) {
     if (is_done(request)) return;
     session_.board().waiting(actor(), true);
-    for (std::int64_t tests = 1; !is_done(request); ++tests) {
-      if (!crowded()) {
-        if (tests % kTestsBetweenChecks == 0) session_.check();
-      } else if (tests > kTestsBeforeSleep) {
-        sleep_until(now() + kSleep);
-        if (tests % kSleepsBetweenChecks == 0) session_.check();
-      }
+    const Nanoseconds spin_until = now() + (crowded() ? 0 : kSpin);
+    while (!tested(request)) {
+      session_.check();
+      const Nanoseconds time = now();
+      if (time > spin_until) sleep_until(time + kSleep);
     }
     session_.board().waiting(actor(), false);
+  }
+
+  static bool tested(MPI_Request& request) {
+    for (int i = 0; i < kTests; ++i) {
+      if (is_done(request)) return true;
+    }
+    return false;
   }
 
   MpiSession& session_;

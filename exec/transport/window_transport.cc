@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "clock.h"
 #include "transport/mailbox.h"
 #include "transport/mpi_session.h"
 
@@ -19,8 +20,11 @@ namespace penstock {
 namespace {
 
 constexpr std::int32_t kSlack = 2;  // slots beyond the receiver's peak: what is sent ahead
-constexpr int kSpins = 1000;        // between two looks at the board
-constexpr int kSpinsWhenCrowded = 50;
+// How long to spin before sleeping. With a core of its own, a process spins through all but the
+// long waits: waking up costs some 50 us.
+constexpr Nanoseconds kSpin = 2'000'000;
+constexpr Nanoseconds kSpinWhenCrowded = 2'000;
+constexpr int kLooks = 50;  // between two looks at the clock
 constexpr std::int64_t kLongestSleep = 100'000'000;
 
 std::int32_t slots_of(const Channel& channel) {
@@ -206,15 +210,17 @@ class WindowTransport final : public Transport {
     session_.board().waiting(actor(), false);
   }
 
-  // Spins where this process has a core for itself; else sleeps until somebody rings.
+  // Spins for a while, then sleeps until somebody rings.
   template <typename Done>
   bool poll(Done done) {
-    for (int i = 0; i < (crowded() ? kSpinsWhenCrowded : kSpins); ++i) {
-      if (queued_ > 0) push_queued();
-      if (done()) return true;
-      _mm_pause();
-    }
-    if (!crowded()) return false;
+    const Nanoseconds end = now() + (crowded() ? kSpinWhenCrowded : kSpin);
+    do {
+      for (int i = 0; i < kLooks; ++i) {
+        if (queued_ > 0) push_queued();
+        if (done()) return true;
+        _mm_pause();
+      }
+    } while (now() < end);
     const std::uint32_t count = bell_.count();
     if (queued_ > 0) push_queued();
     if (done()) return true;

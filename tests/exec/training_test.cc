@@ -1,0 +1,85 @@
+// Real training: every schedule gives the bits of one actor that does the same work in order.
+#include <gtest/gtest.h>
+
+#include "../model/text_model.h"
+#include "runs.h"
+
+namespace penstock {
+namespace {
+
+using namespace std::chrono_literals;
+
+RunPlan training_plan(const Model& model, const Schedule& schedule, const Split& split,
+                      std::int32_t steps) {
+  RunPlan plan;
+  LowerOptions options;
+  if (model.tied_embeddings) options.shared = tied_stages(schedule);
+  plan.program = lower(schedule, options);
+  plan.model = model;
+  plan.split = split;
+  const auto microbatches = static_cast<std::int32_t>(schedule.pipeline.microbatches.size());
+  plan.batch = testing::text_batch(2 * microbatches, microbatches);
+  plan.train = testing::settings(steps);
+  return plan;
+}
+
+void expect_bits_of_one_actor(const Model& model, const Schedule& schedule, const Split& split,
+                              std::uint64_t seed) {
+  constexpr std::int32_t kSteps = 10;
+  const RunResult reference =
+      run_in_process(training_plan(model, on_one_actor(schedule), split, kSteps), make_device);
+  const RunResult result = run_in_process(training_plan(model, schedule, split, kSteps),
+                                          make_device, {.seed = seed, .longest_delay = 100us});
+  ASSERT_EQ(result.steps.size(), static_cast<std::size_t>(kSteps));
+  for (std::size_t i = 0; i < result.steps.size(); ++i) {
+    EXPECT_EQ(result.steps[i].loss, reference.steps[i].loss) << "step " << i;
+    EXPECT_EQ(result.steps[i].gradient_norm, reference.steps[i].gradient_norm) << "step " << i;
+  }
+  EXPECT_EQ(result.parameters_sha256, reference.parameters_sha256);
+  EXPECT_EQ(result.parameters_sha256.size(), 64U);
+  EXPECT_LT(result.steps.back().loss, result.steps.front().loss);
+}
+
+class Trained : public ::testing::TestWithParam<testing::NamedModel> {};
+
+TEST_P(Trained, EveryScheduleGivesTheBitsOfOneActor) {
+  Model model = testing::text_model(GetParam().model);
+  model.layers = 8;  // a part each for four actors with two chunks
+  std::uint64_t seed = 0;
+  for (const ScheduleCase& c : schedule_cases({2, 4}, {1, 2, 3, 4, 8})) {
+    const std::optional<Schedule> schedule = make(c);
+    if (!schedule) continue;
+    SCOPED_TRACE(to_text(c));
+    const auto parts = static_cast<std::int32_t>(schedule->pipeline.stages.size());
+    expect_bits_of_one_actor(model, *schedule, even_split(model, parts), ++seed);
+  }
+}
+
+TEST_P(Trained, UnevenAndEmptyPartsToo) {
+  const Model model = testing::text_model(GetParam().model);  // two layers
+  const Schedule schedule = generate("1f1b", {.actors = 4, .microbatches = 4});
+  for (const char* layout : {"E|t||tL", "Ett|||L", "E||tt|L"}) {
+    SCOPED_TRACE(layout);
+    expect_bits_of_one_actor(model, schedule, parse_layout(layout, model), 3);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Trained,
+                         ::testing::Values(testing::NamedModel{"gpt2_tied", testing::tiny_gpt2()},
+                                           testing::NamedModel{"llama_untied",
+                                                               testing::tiny_llama()}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Trained, ProfileLeavesTrainingAsItWas) {
+  const Model model = testing::text_model(testing::tiny_gpt2());
+  const Schedule schedule = generate("1f1b", {.actors = 2, .microbatches = 4});
+  const RunPlan plan = training_plan(model, schedule, even_split(model, 2), 5);
+  const RunResult without = run_in_process(plan, make_device);
+  const RunResult with = run_in_process(plan, make_device, {}, {.profile_steps = 2, .on_step = {}});
+  EXPECT_EQ(with.parameters_sha256, without.parameters_sha256);
+  EXPECT_EQ(with.steps[4].loss, without.steps[4].loss);
+  EXPECT_NE(with.profile.machine.find("blas_core"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock
