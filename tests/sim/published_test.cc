@@ -190,5 +190,18 @@ TEST(Published, BaPipe) {
   }
 }
 
+// Their rendezvous column: batches of paired transfers that hold both lanes.
+TEST(Published, BaPipeRendezvous) {
+  const nlohmann::json golden = nlohmann::json::parse(read_file("bapipe.json"));
+  const double hop = golden["SR"];
+  for (const auto& row : golden["rows"]) {
+    const Timeline timeline =
+        simulated("1f1b", {.actors = row["N"], .microbatches = row["M"]},
+                  fmt::format("F=1,B=2,latency={}", hop), {.p2p = P2p::Blocking});
+    const double coefficient = row["rendezvous_duplex_coefficient"];
+    EXPECT_EQ(measure(timeline).makespan, from_ms(row["AS"].get<double>() + coefficient * 2 * hop));
+  }
+}
+
 }  // namespace
 }  // namespace penstock
