@@ -14,7 +14,11 @@
 namespace penstock {
 
 // The fields of `simulate --json` for one timeline (the command line's contract): unknown values
-// are null, times are seconds.
+// are null, times are seconds. "critical_path" lists the links, earliest first:
+//   {"op": "3F5", "actor": 3, "start_s": 0.0123, "end_s": 0.0133}
+//   {"transfer": "activation 3F5", "actor": 3, "to": 4, "start_s": 0.0133, "end_s": 0.0134}
+// In a path of more than 10,000 links, those that follow each other on one actor become one entry
+// (with "last", its last op, and "links", how many): nothing is left out.
 nlohmann::ordered_json report_json(const Timeline& timeline, const Metrics& metrics,
                                    const std::vector<Problem>& problems = {});
 
@@ -39,7 +43,10 @@ nlohmann::ordered_json compare_json(const Timeline& a, const Timeline& b);
 
 // One self-contained page that opens from disk without a network. Draws every timeline (zoom, hover
 // tells op, times and what it waited for), utilisation and idle causes, memory over time, the loss
-// curve when there is one, and, given a predicted and a measured timeline, the two side by side.
+// curve when there is one, and, given a predicted and a measured timeline (or any two), the two side
+// by side. Everything comes from the timelines, which may have been read from trace files. Above
+// 20,000 ops in all the timelines are drawn as shares of busy time, and the page points to Perfetto.
+// Titles, names and facts are shown as text, whatever they hold.
 struct HtmlReport {
   std::string title;
   std::vector<Timeline> timelines;
