@@ -43,10 +43,10 @@ nlohmann::ordered_json compare_json(const Timeline& a, const Timeline& b);
 
 // One self-contained page that opens from disk without a network. Draws every timeline (zoom, hover
 // tells op, times and what it waited for), utilisation and idle causes, memory over time, the loss
-// curve when there is one, and, given a predicted and a measured timeline (or any two), the two side
-// by side. Everything comes from the timelines, which may have been read from trace files. Above
-// 20,000 ops in all the timelines are drawn as shares of busy time, and the page points to Perfetto.
-// Titles, names and facts are shown as text, whatever they hold.
+// curve when there is one, and, given a predicted and a measured timeline (or any two), the two
+// side by side. Everything comes from the timelines, which may have been read from trace files.
+// Above 20,000 ops in all the timelines are drawn as shares of busy time, and the page points to
+// Perfetto. Titles, names and facts are shown as text, whatever they hold.
 struct HtmlReport {
   std::string title;
   std::vector<Timeline> timelines;
