@@ -230,7 +230,12 @@ bool is_experiment(std::string_view content) {
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& set) {
-  Json document = parse_json(read_file(path), path);
+  return parse_experiment(read_file(path), path, set);
+}
+
+Experiment parse_experiment(std::string_view content, const std::string& path,
+                            const std::vector<std::string>& set) {
+  Json document = parse_json(content, path);
   for (const std::string& setting : set) override_key(document, setting);
   std::vector<Problem> problems;
   const JsonReader root(document, path, problems);

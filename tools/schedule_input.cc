@@ -52,6 +52,8 @@ GenerateOptions generate_options(const Arguments& arguments) {
 
 Schedule read_checked_schedule(const std::string& path, const Arguments& arguments) {
   Schedule schedule = read_schedule(read_file(path), path, format_from(arguments));
+  // Text and tables carry no name: the file's serves.
+  if (schedule.name.empty()) schedule.name = std::filesystem::path(path).stem().string();
   if (auto problems = check(schedule, path); !problems.empty()) throw Error(std::move(problems));
   return schedule;
 }

@@ -85,6 +85,10 @@ bool is_experiment(std::string_view content);
 // clusters, baselines) is refused by name.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& set = {});
 
+// The same from `content`; `path` says where it stands, for the files that it names and messages.
+Experiment parse_experiment(std::string_view content, const std::string& path,
+                            const std::vector<std::string>& set = {});
+
 // The experiment's schedule: generated, or read from its file and checked against the sizes.
 // Throws Error with every problem that check() finds.
 Schedule make_schedule(const Experiment& experiment);

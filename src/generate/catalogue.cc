@@ -19,8 +19,8 @@ constexpr Generator kGenerators[] = {
     {"eager_1f1b", "1f1b with twice the warm-up: hides communication", "", "", &eager_1f1b},
     {"interleaved_1f1b", "several stages per actor, a smaller bubble", "ScheduleInterleaved1F1B",
      "variant group", &interleaved_1f1b},
-    {"looped_bfs", "several stages per actor, each running all microbatches in turn",
-     "ScheduleLoopedBFS", "", &looped_bfs},
+    {"looped_bfs", "several stages per actor, each running all microbatches", "ScheduleLoopedBFS",
+     "", &looped_bfs},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
