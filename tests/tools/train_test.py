@@ -9,6 +9,7 @@ from cli import CONFIGS, PENSTOCK, mpirun, penstock, run, scratch, scratch_folde
 from tap import case, main
 
 TINY = CONFIGS / "training" / "tiny-gpt.json"
+TIMING = CONFIGS / "training" / "timing-p2.json"
 SLEEP = CONFIGS / "training" / "sleep-p8.json"
 
 
@@ -86,12 +87,30 @@ def both_transports_give_the_same_bits():
     assert len(hashes) == 1, hashes
 
 
+def best_of_three(key, processes, **options):
+    """The smallest |error| in per cent: other work on the machine only ever adds to it."""
+    errors = []
+    for _ in range(3):
+        errors.append(train(processes, **options)[0][key])
+        if abs(errors[-1]) <= 1:
+            break
+    return min(errors, key=abs)
+
+
 @case
 def the_sleep_device_takes_the_time_that_was_predicted():
-    summary, _, _ = train(8, config=SLEEP, steps=6)
+    summary, _, _ = train(8, config=SLEEP, steps=4)
     assert summary["prediction_source"] == "file" and summary["parameters_sha256"] is None
     assert abs(summary["predicted_s"] - 0.345) < 1e-9  # 3 * 5 ms * (16 + 8 - 1)
-    assert abs(summary["error_percent"]) < 5, summary["error_percent"]
+    for processes in [4, 8]:
+        error = best_of_three("error_percent", processes, config=SLEEP, steps=8)
+        assert abs(error) <= 3, (processes, error)
+
+
+@case
+def replaying_a_runs_own_durations_gives_its_time():
+    error = best_of_three("replay_error_percent", 2, config=TIMING, steps=8)
+    assert abs(error) <= 3, error
 
 
 @case
