@@ -1,5 +1,6 @@
 #include "obituary.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -11,6 +12,10 @@
 
 namespace penstock {
 namespace {
+
+// The command line's exit codes.
+constexpr int kRunFailed = 3;
+constexpr int kInterrupted = 130;
 
 // A signal handler can only reach what is global.
 std::atomic<Board*> watched_board{nullptr};
@@ -64,7 +69,7 @@ void describe_to(Text& text, const Board& board, const ActionNames& names, std::
 extern "C" void on_terminate(int) {
   Board* board = watched_board.load();
   const ActionNames* names = watched_names.load();
-  if (board == nullptr || names == nullptr) _exit(3);
+  if (board == nullptr || names == nullptr) _exit(kInterrupted);
   std::int32_t dead = -1;
   for (std::int32_t a = 0; a < board->actors() && dead < 0; ++a) {
     if (is_dead(board->process(a))) dead = a;
@@ -76,7 +81,7 @@ extern "C" void on_terminate(int) {
     text << "\n";
     text.print();
   }
-  _exit(3);
+  _exit(dead >= 0 ? kRunFailed : kInterrupted);
 }
 
 }  // namespace

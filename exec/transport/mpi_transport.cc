@@ -14,9 +14,8 @@
 namespace penstock {
 namespace {
 
-constexpr int kTests = 20;  // between two looks at the clock
-// With a core of its own, a process tests without a pause through all but the long waits.
-constexpr Nanoseconds kSpin = 2'000'000;
+constexpr int kTests = 20;              // between two looks at the clock
+constexpr Nanoseconds kSpin = 300'000;  // before sleeping; the reasons are the window's
 constexpr Nanoseconds kSleep = 50'000;
 
 class MpiTransport final : public Transport {

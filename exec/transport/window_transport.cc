@@ -20,9 +20,10 @@ namespace penstock {
 namespace {
 
 constexpr std::int32_t kSlack = 2;  // slots beyond the receiver's peak: what is sent ahead
-// How long to spin before sleeping. With a core of its own, a process spins through all but the
-// long waits: waking up costs some 50 us.
-constexpr Nanoseconds kSpin = 2'000'000;
+// How long to spin before sleeping. Waking up costs some 50 us, which short waits avoid; but where
+// something else holds the other cores, two processes that spin for long on one core only take it
+// from each other.
+constexpr Nanoseconds kSpin = 300'000;
 constexpr Nanoseconds kSpinWhenCrowded = 2'000;
 constexpr int kLooks = 50;  // between two looks at the clock
 constexpr std::int64_t kLongestSleep = 100'000'000;

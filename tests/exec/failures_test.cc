@@ -41,7 +41,7 @@ RunPlan small_plan() {
 TEST(Failures, NanLossNamesStepActorAndOp) {
   const auto texts = endings(small_plan(), [](const RunPlan& plan, std::int32_t) {
     return std::make_unique<FakeDevice>(
-        plan, true, FakeFaults{.nan_microbatch = 2, .nan_step = 1, .throws_at = {}});
+        plan, true, FakeFaults{.nan_microbatch = 2, .nan_step = 1, .throws_at = {}, .dies_at = {}});
   });
   for (const std::string& text : texts) {
     EXPECT_THAT(text, HasSubstr("step 2: the loss of microbatch 2"));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -26,6 +27,7 @@ struct FakeFaults {
   std::optional<std::int32_t> nan_microbatch;  // its loss is NaN
   std::int64_t nan_step = 0;
   std::optional<Op> throws_at;
+  std::optional<Op> dies_at;  // as if killed
 };
 
 // Stage s: out[i] = in[i] * w_s[i] + 0.1 u[i], u shared by the first and the last stage when
@@ -65,6 +67,7 @@ class FakeDevice final : public Device {
 
   void run(const Op& op, std::span<const float> input, std::span<float> output) override {
     if (faults_.throws_at == op) throw std::runtime_error("out of memory");
+    if (faults_.dies_at == op) std::raise(SIGKILL);
     Cell& cell = cells_[static_cast<std::size_t>(op.stage) * microbatches_ +
                         static_cast<std::size_t>(op.microbatch)];
     switch (op.kind) {
