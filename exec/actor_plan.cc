@@ -57,7 +57,6 @@ class Planner {
     gradient_.resize(cells);
     last_reader_.resize(cells, OpKind::Forward);
     sent_as_.resize(program.computes.size(), -1);
-    task_of_.resize(program.computes.size(), -1);
     for (std::size_t i = 0; i < program.messages.size(); ++i) {
       sent_as_[static_cast<std::size_t>(program.messages[i].producer)] =
           static_cast<std::int32_t>(i);
@@ -78,12 +77,7 @@ class Planner {
                 .output = {},
                 .released = {}};
       if (action.kind == ActionKind::Compute) plan_compute(task);
-      if (action.kind == ActionKind::Send) {
-        const Message& message = program_.messages[static_cast<std::size_t>(action.index)];
-        task.compute_task = task_of_[static_cast<std::size_t>(message.producer)];
-        plan_.send_floats = std::max(
-            plan_.send_floats, message_floats(program_, message, boundary_floats_, previous_));
-      }
+      if (action.kind == ActionKind::Send) plan_send(task);
       plan_.tasks.push_back(task);
     }
     plan_.send_buffers = unfinished_sends() + 1;  // and one that is being written
@@ -98,7 +92,8 @@ class Planner {
   void plan_compute(Task& task) {
     const Compute& compute = program_.computes[static_cast<std::size_t>(task.index)];
     task.op = compute.op;
-    task_of_[static_cast<std::size_t>(task.index)] = static_cast<std::int32_t>(plan_.tasks.size());
+    last_compute_ = task.index;
+    last_compute_task_ = static_cast<std::int32_t>(plan_.tasks.size());
     const std::size_t here = cell(task.op.stage, task.op.microbatch);
     if (task.op.kind == OpKind::Forward) {
       task.input = input(compute, activation_[here]);
@@ -115,6 +110,13 @@ class Planner {
     for (const Operand& operand : task.released) {
       if (operand.place == Place::Local) pool_.give_back(operand.index);
     }
+  }
+
+  void plan_send(Task& task) {
+    const Message& message = program_.messages[static_cast<std::size_t>(task.index)];
+    if (message.producer == last_compute_) task.compute_task = last_compute_task_;
+    plan_.send_floats =
+        std::max(plan_.send_floats, message_floats(program_, message, boundary_floats_, previous_));
   }
 
   static Operand input(const Compute& compute, const Operand& handed_over) {
@@ -160,7 +162,8 @@ class Planner {
   std::vector<Operand> gradient_;    // of its B or I
   std::vector<OpKind> last_reader_;  // of its activation
   std::vector<std::int32_t> sent_as_;
-  std::vector<std::int32_t> task_of_;
+  std::int32_t last_compute_ = -1;
+  std::int32_t last_compute_task_ = -1;
 };
 
 std::string tensor_name(const Program& program, const Message& message) {

@@ -28,7 +28,7 @@ struct Operand {
 struct Task {
   ActionKind kind = ActionKind::Compute;
   std::int32_t index = 0;          // the action's: a compute, a message, a group or a stage
-  std::int32_t compute_task = -1;  // Send: the task that produced it
+  std::int32_t compute_task = -1;  // Send: the task right before it, if that made the tensor
   Op op;                           // Compute
   Operand input;
   Operand output;

@@ -92,7 +92,7 @@ void Interpreter::send(std::size_t index) {
   // Handing over is work of the compute lane, so it belongs to the op that made the tensor.
   const Nanoseconds time = now();
   marks_[index] = {time, time};
-  marks_[static_cast<std::size_t>(task.compute_task)].end = time;
+  if (task.compute_task >= 0) marks_[static_cast<std::size_t>(task.compute_task)].end = time;
 }
 
 void Interpreter::receive(std::size_t index) {

@@ -65,9 +65,13 @@ class Executor {
   // This process's rank and the number of processes that mpirun started (0 of 1 without it).
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // Runs plan.program with one actor per process. REQUIRES: size() == actors (throws Error with the
-  // mpirun command to use otherwise, on rank 0 only; the others throw an Error without problems to
-  // print). Throws RunError when the run fails: a NaN loss, a peer that died, a missing message.
+  // Collective: runs plan.program with one actor per process. Throws on every process alike, and
+  // only the one that speaks() should print: Error when the input is at fault (size() is not the
+  // number of actors: the hint is the mpirun command to use; too little data), RunError when the
+  // run fails (a NaN loss, a failing or missing peer, two processes with different plans). When a
+  // process dies, mpirun ends the others, and one of them prints what every actor was doing.
+  // PENSTOCK_TRANSPORT chooses "window" (shared memory, the default on one host) or "mpi"; after
+  // PENSTOCK_WATCHDOG_S seconds (60) without any progress the run fails.
   virtual RunResult run(const RunPlan& plan, const RunOptions& options) = 0;
   // True on the process that should print (rank 0).
   bool speaks() const { return rank() == 0; }
