@@ -52,35 +52,14 @@ std::vector<StageInfo> gather_stages(const RunPlan& plan, const Device& device,
   return mine;
 }
 
-std::vector<TensorDigest> gather_digests(const RunPlan& plan, const Device& device,
-                                         Transport& transport) {
+std::string gather_digest(const RunPlan& plan, const Device& device, Transport& transport) {
   const std::vector<Stage>& stages = plan.program.schedule.pipeline.stages;
-  std::string text;  // name, size of the shape, shape, hash: one word each
+  std::string lines;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (stages[s].actor != transport.actor()) continue;
-    for (const TensorDigest& d : device.digests(static_cast<std::int32_t>(s))) {
-      text += fmt::format("{} {} {}\n", d.name, fmt::join(d.shape, ","), d.sha256);
-    }
+    lines += digest_lines(device.digests(static_cast<std::int32_t>(s)));
   }
-  std::vector<TensorDigest> digests;
-  for (const std::string& part : gather_text(transport, text)) {
-    for (std::size_t at = 0; at < part.size();) {
-      const std::size_t name_end = part.find(' ', at);
-      const std::size_t shape_end = part.find(' ', name_end + 1);
-      const std::size_t line_end = part.find('\n', shape_end + 1);
-      TensorDigest digest{.name = part.substr(at, name_end - at), .shape = {}, .sha256 = {}};
-      digest.sha256 = part.substr(shape_end + 1, line_end - shape_end - 1);
-      std::string shape = part.substr(name_end + 1, shape_end - name_end - 1);
-      for (std::size_t begin = 0; begin < shape.size();) {
-        const std::size_t end = std::min(shape.find(',', begin), shape.size());
-        digest.shape.push_back(std::stoll(shape.substr(begin, end - begin)));
-        begin = end + 1;
-      }
-      digests.push_back(std::move(digest));
-      at = line_end + 1;
-    }
-  }
-  return digests;
+  return parameters_digest(gather_text(transport, lines));
 }
 
 // The step whose time is the median of those after the warm-up whose marks are still kept.
@@ -98,12 +77,7 @@ std::size_t median_step(std::span<const StepRecord> steps) {
 RunResult run_steps(const RunPlan& plan, const RunOptions& options, StepRunner& runner,
                     Device& device, Transport& transport) {
   const bool root = transport.actor() == 0;
-  RunResult result{.root = root,
-                   .steps = {},
-                   .parameters_sha256 = {},
-                   .measured = {},
-                   .traffic = {},
-                   .profile = {}};
+  RunResult result;
   if (options.profile_steps > 0) result.profile = measure_profile(plan, options, runner);
   const Traffic before = runner.traffic();
   const auto steps = static_cast<std::size_t>(plan.train.steps);
@@ -117,21 +91,17 @@ RunResult run_steps(const RunPlan& plan, const RunOptions& options, StepRunner& 
   result.traffic =
       gather_one(transport, Traffic{.bytes_sent = after.bytes_sent - before.bytes_sent,
                                     .messages_sent = after.messages_sent - before.messages_sent});
-  result.parameters_sha256 = parameters_digest(gather_digests(plan, device, transport));
+  result.parameters_sha256 = gather_digest(plan, device, transport);
   if (steps > 0) {
     const MeasuredStep& median = kept[median_step(result.steps) % kept.size()];
     const auto marks = gather(transport, std::span<const Mark>(median.marks));
     result.measured =
         measured_timeline(plan, runner.stages(), runner.messages(), marks, median.begin);
   }
-  if (!root)
-    result = {.root = false,
-              .steps = {},
-              .parameters_sha256 = {},
-              .measured = {},
-              .traffic = {},
-              .profile = {}};
-  return result;
+  if (root) return result;
+  RunResult nothing;
+  nothing.root = false;
+  return nothing;
 }
 
 RunResult start(const RunPlan& plan, const RunOptions& options, const MakeDevice& make_device,

@@ -1,9 +1,11 @@
 #include "run_digest.h"
 
-#include <algorithm>
 #include <cstdint>
+#include <set>
 #include <span>
+#include <sstream>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -66,20 +68,31 @@ std::string plan_digest(const RunPlan& plan) {
   return sha256(out.bytes());
 }
 
-std::string parameters_digest(std::vector<TensorDigest> tensors) {
-  if (tensors.empty()) return {};
-  std::sort(tensors.begin(), tensors.end(),
-            [](const TensorDigest& a, const TensorDigest& b) { return a.name < b.name; });
-  std::string text;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (i > 0 && tensors[i].name == tensors[i - 1].name) {
-      if (tensors[i].sha256 == tensors[i - 1].sha256) continue;
-      throw RunError(tensors[i].name, "two stages share this tensor and hold different values");
-    }
-    text += fmt::format("{} [{}] {}\n", tensors[i].name, fmt::join(tensors[i].shape, ", "),
-                        tensors[i].sha256);
+std::string digest_lines(std::span<const TensorDigest> tensors) {
+  std::string lines;
+  for (const TensorDigest& t : tensors) {
+    lines += fmt::format("{} [{}] {}\n", t.name, fmt::join(t.shape, ", "), t.sha256);
   }
-  return sha256(std::as_bytes(std::span(text)));
+  return lines;
+}
+
+std::string parameters_digest(std::span<const std::string> lines_of_actors) {
+  std::set<std::string> lines;  // sorted by name, which each begins with
+  for (const std::string& text : lines_of_actors) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.insert(line);
+  }
+  std::string all;
+  std::string_view previous;
+  for (const std::string& line : lines) {
+    const std::string_view name = std::string_view(line).substr(0, line.find(' '));
+    if (name == previous) {
+      throw RunError(std::string(name), "two stages share this tensor and hold different values");
+    }
+    previous = name;
+    all += line + "\n";
+  }
+  return all.empty() ? std::string() : sha256(std::as_bytes(std::span(all)));
 }
 
 }  // namespace penstock

@@ -2,8 +2,8 @@
 // parameters.
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
 
 #include "device/device.h"
 #include "penstock/execute.h"
@@ -13,8 +13,11 @@ namespace penstock {
 // Of everything that makes processes run the same steps: program, sizes, optimizer, seed, data.
 std::string plan_digest(const RunPlan& plan);
 
-// Of the name-sorted list of (name, shape, SHA-256 of the values), a tensor that several actors
-// hold once; empty for no tensors. Throws RunError when two copies of a tensor differ.
-std::string parameters_digest(std::vector<TensorDigest> tensors);
+// One line per tensor: name, shape, SHA-256 of its values.
+std::string digest_lines(std::span<const TensorDigest> tensors);
+
+// Of the sorted lines of all actors, a tensor that several hold once; empty for no tensors. Throws
+// RunError when two copies of a tensor differ.
+std::string parameters_digest(std::span<const std::string> lines_of_actors);
 
 }  // namespace penstock

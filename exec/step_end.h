@@ -9,13 +9,10 @@
 
 #include "device/device.h"
 #include "penstock/execute.h"
+#include "shared_gradients.h"
 #include "transport/transport.h"
 
 namespace penstock {
-
-// Channels over which actors exchange the gradients of shared weights, in pieces: kind
-// BackwardWeight, one per directed pair of actors of a group.
-std::vector<Channel> shared_channels(const Program& program);
 
 // REQUIRES: all references outlive the object. One thread.
 class StepEnd {
@@ -26,11 +23,10 @@ class StepEnd {
   // Sets the step whose end comes next; `step` from 0.
   void begin_step(std::int64_t step);
 
-  // Program::shared[group]: every stage of it gets the sum in stage order.
-  void reduce_gradients(std::int32_t group);
+  void reduce_gradients(std::int32_t group) { shared_.reduce(group); }
 
   // Exchanges tensor norms and microbatch losses. Throws RunError, the same on every actor, when a
-  // loss or the norm is not a finite number.
+  // loss or a gradient is not a finite number.
   void exchange_norms();
 
   void update(std::int32_t stage);
@@ -39,21 +35,24 @@ class StepEnd {
   const StepRecord& record() const { return record_; }
 
  private:
-  void exchange_piece(std::int32_t group, std::size_t offset, std::size_t floats);
+  const Stage& last_stage(std::size_t microbatch) const;
+  std::span<const double> block_of(std::int32_t actor) const;
   void fill_block();
-  void read_blocks();
+  double mean_loss() const;
+  double global_norm() const;
   [[noreturn]] void throw_bad_loss(std::size_t microbatch) const;
 
   const RunPlan& plan_;
   Device& device_;
   Transport& transport_;
+  SharedGradients shared_;
   std::vector<std::int32_t> own_stages_;
-  std::size_t norms_per_actor_ = 0;  // of the actor with the most tensors
-  std::vector<std::byte> block_;     // this actor's part of the exchange
-  std::vector<std::byte> blocks_;    // everybody's
-  std::vector<float> sum_;           // a piece
-  std::vector<std::int64_t> sent_;   // pieces sent, by actor, over the whole run
-  std::vector<std::int64_t> received_;
+  std::size_t losses_ = 0;            // microbatches
+  std::vector<std::uint64_t> norms_;  // tensors of each actor
+  // What an actor gives: the losses of its microbatches (0 for others'), then tensor and squared
+  // norm of each of its tensors.
+  std::vector<double> block_;
+  std::vector<double> blocks_;  // everybody's
   std::int64_t step_ = 0;
   double gradient_scale_ = 1;
   StepRecord record_;

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "gather.h"
 #include "profile.h"
+#include "shared_gradients.h"
 
 namespace penstock {
 namespace {

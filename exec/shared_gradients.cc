@@ -1,0 +1,119 @@
+#include "shared_gradients.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kPiece = 1 << 16;  // floats per message
+constexpr OpKind kKind = OpKind::BackwardWeight;
+
+std::int32_t owner(const Program& program, std::int32_t stage) {
+  return program.schedule.pipeline.stages[static_cast<std::size_t>(stage)].actor;
+}
+
+// The directed pairs of a group's owners in one global order: two actors never wait for each
+// other, even if every transfer is a rendezvous.
+std::vector<std::pair<std::int32_t, std::int32_t>> owner_pairs(
+    const Program& program, std::span<const std::int32_t> group) {
+  std::vector<std::int32_t> owners;
+  for (const std::int32_t stage : group) owners.push_back(owner(program, stage));
+  std::sort(owners.begin(), owners.end());
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+  for (std::size_t a = 0; a < owners.size(); ++a) {
+    for (std::size_t b = a + 1; b < owners.size(); ++b) {
+      pairs.emplace_back(owners[a], owners[b]);
+      pairs.emplace_back(owners[b], owners[a]);
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::vector<Channel> shared_channels(const Program& program) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> pending;
+  for (const std::vector<std::int32_t>& group : program.shared) {
+    for (const auto& pair : owner_pairs(program, group)) {
+      const auto sent = static_cast<std::int32_t>(
+          std::count_if(group.begin(), group.end(),
+                        [&](std::int32_t stage) { return owner(program, stage) == pair.first; }));
+      pending[pair] = std::max(pending[pair], sent);
+    }
+  }
+  std::vector<Channel> channels;
+  for (const auto& [pair, count] : pending) {
+    channels.push_back({.from = pair.first,
+                        .to = pair.second,
+                        .kind = kKind,
+                        .bytes = kPiece * sizeof(float),
+                        .pending = count});
+  }
+  return channels;
+}
+
+SharedGradients::SharedGradients(const Program& program, Device& device, Transport& transport)
+    : program_(program),
+      device_(device),
+      transport_(transport),
+      sum_(program.shared.empty() ? 0 : kPiece),
+      sent_(static_cast<std::size_t>(transport.actors())),
+      received_(static_cast<std::size_t>(transport.actors())) {}
+
+bool SharedGradients::is_mine(std::int32_t stage) const {
+  return owner(program_, stage) == transport_.actor();
+}
+
+void SharedGradients::reduce(std::int32_t group) {
+  std::vector<std::int32_t> stages = program_.shared[static_cast<std::size_t>(group)];
+  std::sort(stages.begin(), stages.end());
+  std::size_t floats = 0;
+  for (const std::int32_t stage : stages) {
+    if (is_mine(stage)) floats = device_.shared_gradient(stage).size();
+  }
+  for (std::size_t offset = 0; offset < floats; offset += kPiece) {
+    reduce_piece(stages, offset, std::min(kPiece, floats - offset));
+  }
+}
+
+void SharedGradients::reduce_piece(std::span<const std::int32_t> stages, std::size_t offset,
+                                   std::size_t floats) {
+  const std::int32_t me = transport_.actor();
+  std::vector<std::span<const float>> parts(stages.size());  // in stage order
+  std::vector<Ticket> sends;
+  std::vector<Ticket> receives;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (is_mine(stages[i])) parts[i] = device_.shared_gradient(stages[i]).subspan(offset, floats);
+  }
+  for (const auto& [from, to] : owner_pairs(program_, stages)) {
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if (owner(program_, stages[i]) != from) continue;
+      if (from == me) {
+        sends.push_back(transport_.send(to, kKind, sent_[static_cast<std::size_t>(to)]++,
+                                        std::as_bytes(parts[i])));
+      } else if (to == me) {
+        receives.push_back(transport_.receive(from, kKind,
+                                              received_[static_cast<std::size_t>(from)]++,
+                                              static_cast<std::int64_t>(floats * sizeof(float))));
+        transport_.wait(receives.back());
+        const std::span<const std::byte> bytes = transport_.data(receives.back());
+        parts[i] = {reinterpret_cast<const float*>(bytes.data()), floats};
+      }
+    }
+  }
+  std::copy(parts[0].begin(), parts[0].end(), sum_.begin());
+  for (std::size_t part = 1; part < parts.size(); ++part) {
+    for (std::size_t i = 0; i < floats; ++i) sum_[i] += parts[part][i];
+  }
+  for (const Ticket ticket : receives) transport_.release(ticket);
+  for (const Ticket ticket : sends) transport_.wait(ticket);  // before their source is overwritten
+  for (const std::int32_t stage : stages) {
+    if (!is_mine(stage)) continue;
+    std::copy_n(sum_.begin(), floats, device_.shared_gradient(stage).subspan(offset).begin());
+  }
+}
+
+}  // namespace penstock
