@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-constexpr int kTests = 20;              // between two looks at the clock
-constexpr Nanoseconds kSpin = 300'000;  // before sleeping; the reasons are the window's
+constexpr int kTests = 20;             // between two looks at the clock
+constexpr Nanoseconds kSpin = 20'000;  // before sleeping; the reasons are the window's
 constexpr Nanoseconds kSleep = 50'000;
 
 class MpiTransport final : public Transport {
@@ -202,7 +202,7 @@ class MpiTransport final : public Transport {
   void wait_for(MPI_Request& request) {
     if (is_done(request)) return;
     session_.board().waiting(actor(), true);
-    const Nanoseconds spin_until = now() + (crowded() ? 0 : kSpin);
+    const Nanoseconds spin_until = now() + kSpin;
     while (!tested(request)) {
       session_.check();
       const Nanoseconds time = now();

@@ -20,11 +20,9 @@ namespace penstock {
 namespace {
 
 constexpr std::int32_t kSlack = 2;  // slots beyond the receiver's peak: what is sent ahead
-// How long to spin before sleeping. Waking up costs some 50 us, which short waits avoid; but where
-// something else holds the other cores, two processes that spin for long on one core only take it
-// from each other.
-constexpr Nanoseconds kSpin = 300'000;
-constexpr Nanoseconds kSpinWhenCrowded = 2'000;
+// How long to spin before sleeping. Waking up costs some 50 us, which very short waits avoid; but a
+// process that has used its share of a busy machine by spinning gets a core later when it matters.
+constexpr Nanoseconds kSpin = 20'000;
 constexpr int kLooks = 50;  // between two looks at the clock
 constexpr std::int64_t kLongestSleep = 100'000'000;
 
@@ -214,7 +212,7 @@ class WindowTransport final : public Transport {
   // Spins for a while, then sleeps until somebody rings.
   template <typename Done>
   bool poll(Done done) {
-    const Nanoseconds end = now() + (crowded() ? kSpinWhenCrowded : kSpin);
+    const Nanoseconds end = now() + kSpin;
     do {
       for (int i = 0; i < kLooks; ++i) {
         if (queued_ > 0) push_queued();
