@@ -56,8 +56,11 @@ std::vector<std::string> library_versions() {
 #ifdef PENSTOCK_MPI
   versions.push_back(fmt::format("Open MPI {}.{}.{}", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
                                  OMPI_RELEASE_VERSION));
+#else
+  versions.emplace_back("MPI none");
 #endif
   versions.push_back(blas_version() + " " + openblas_get_corename());
+  versions.emplace_back("CUDA none, NCCL none, cuDNN none (this version runs on CPUs)");
   return versions;
 }
 

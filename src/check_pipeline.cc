@@ -134,6 +134,7 @@ class PipelineCheck {
       return fmt::format("/microbatches/{}/{}", i, key);
     };
     if (microbatch.route < 0 || microbatch.route >= size(pipeline_.routes)) {
+      if (pipeline_.routes.empty()) return;  // said already
       problem(pointer("route"), fmt::format("routes are 0 to {}", size(pipeline_.routes) - 1),
               "microbatch {} takes route {}, which does not exist", i, microbatch.route);
     }

@@ -98,10 +98,11 @@ void report_misfits(const CostTable& costs, const Schedule& schedule,
 std::vector<Problem> missing_costs(const CostTable& costs, const Schedule& schedule) {
   std::vector<Problem> problems;
   if (costs.stages.size() != schedule.pipeline.stages.size()) {
-    problems.push_back({"costs",
-                        fmt::format("{} stages are given, the schedule has {}", costs.stages.size(),
-                                    schedule.pipeline.stages.size()),
-                        "costs are per stage: an actor that holds v chunks has v of them"});
+    problems.push_back(
+        {"costs",
+         fmt::format("costs of {} stage{} are given, the schedule has {}", costs.stages.size(),
+                     costs.stages.size() == 1 ? "" : "s", schedule.pipeline.stages.size()),
+         "costs are per stage: an actor that holds v chunks has v of them"});
     return problems;
   }
   report_missing_kinds(costs, schedule, problems);

@@ -67,8 +67,8 @@ Split make_split(const Experiment& experiment, const Schedule& schedule) {
     std::vector<Problem> problems = error.problems();
     const std::string key = experiment.schedule.layout.empty() ? "/parallel" : "/schedule/layout";
     for (Problem& problem : problems) {
-      problem.where =
-          experiment.file + ":" + key + (problem.where.empty() ? "" : ":" + problem.where);
+      const bool has_place = !problem.where.empty() && problem.where != "split";
+      problem.where = experiment.file + ":" + key + (has_place ? ":" + problem.where : "");
     }
     throw Error(std::move(problems));
   }

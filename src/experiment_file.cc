@@ -1,5 +1,6 @@
 // Reads the experiment file: one function per object of it.
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -21,6 +22,16 @@ std::string beside(const std::string& file, const std::string& path) {
   const std::filesystem::path given(path);
   if (given.is_absolute()) return path;
   return (std::filesystem::path(file).parent_path() / given).lexically_normal().string();
+}
+
+// The file that the member `key` names, beside the experiment; empty, and reported, when it names
+// none. REQUIRES: object.has(key).
+std::string file_named(const JsonReader& object, std::string_view key, const std::string& file) {
+  const std::string name = object.text(key);
+  if (name.empty() && object.at(key).value().is_string()) {
+    object.at(key).problem("names no file", "paths are relative to the experiment");
+  }
+  return name.empty() ? name : beside(file, name);
 }
 
 // --set a.b.c=value, as if the file said so.
@@ -100,8 +111,8 @@ ScheduleChoice read_schedule_choice(const JsonReader& schedule, const std::strin
   schedule.only({"name", "file", "option", "slices", "layout"});
   ScheduleChoice choice;
   choice.name = schedule.text("name");
-  if (schedule.has("file")) choice.file = beside(file, schedule.text("file"));
-  if (choice.name.empty() == choice.file.empty()) {
+  if (schedule.has("file")) choice.file = file_named(schedule, "file", file);
+  if (schedule.has("name") == schedule.has("file")) {
     schedule.problem("give either 'name' or 'file'", "as in {\"name\": \"1f1b\"}");
   }
   if (schedule.has("option")) choice.option = read_options(schedule.at("option"));
@@ -189,14 +200,16 @@ void read_costs_object(const JsonReader& costs, Experiment& experiment,
     experiment.cost_table =
         collect(problems, [&] { return read_costs(costs.value().dump(), where); });
   } else if (costs.has("file")) {
-    const std::string path = beside(experiment.file, costs.text("file"));
+    const std::string path = file_named(costs, "file", experiment.file);
+    if (path.empty()) return;
     experiment.cost_table = collect(problems, [&] { return read_costs(read_file(path), path); });
   }
 }
 
 void read_model_file(const JsonReader& root, Experiment& experiment,
                      std::vector<Problem>& problems) {
-  experiment.model_file = beside(experiment.file, root.text("model"));
+  experiment.model_file = file_named(root, "model", experiment.file);
+  if (experiment.model_file.empty()) return;
   const std::size_t before = problems.size();
   const Model model = collect(problems, [&] {
     return read_model(read_file(experiment.model_file), experiment.model_file);
@@ -224,9 +237,20 @@ void check_device(const JsonReader& root, const Experiment& experiment) {
 
 }  // namespace
 
-bool is_experiment(std::string_view content) {
-  const Json document = Json::parse(content, nullptr, /*allow_exceptions=*/false);
-  return document.is_object() && document.contains("penstock");
+bool is_experiment(std::string_view content, const std::string& where) {
+  const std::size_t begin = content.find_first_not_of(" \t\r\n");
+  const std::string_view opening = content.substr(std::min(begin, content.size()));
+  if (!opening.starts_with('{') && !opening.starts_with("\xEF\xBB\xBF{")) return false;
+  const Json document = parse_json(content, where);
+  if (!document.is_object() || document.contains("penstock_schedule")) return false;
+  if (document.contains("traceEvents")) {
+    throw Error(where, "is a trace, not an experiment or a schedule", "show it: penstock report");
+  }
+  if (!document.contains("penstock")) {
+    throw Error(where, "is neither an experiment nor a schedule",
+                "an experiment has the key \"penstock\", a schedule \"penstock_schedule\"");
+  }
+  return true;
 }
 
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& set) {
@@ -258,6 +282,9 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
   }
   if (root.has("costs")) read_costs_object(root.at("costs"), experiment, problems);
   if (root.has("train")) experiment.train = read_train(root.at("train"), path);
+  if (!experiment.schedule.layout.empty() && !root.has("model")) {
+    root.problem("'schedule.layout' splits a model, and there is no 'model'");
+  }
   check_sequence(root, experiment);
   check_device(root, experiment);
   if (!problems.empty()) throw Error(std::move(problems));

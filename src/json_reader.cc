@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -51,9 +52,11 @@ std::string expectation(const nlohmann::json::parse_error& error) {
   return at == std::string::npos ? text : text.substr(at + 2);
 }
 
+// A key in a pointer; a very long one is noise, and is cut.
 std::string escaped(std::string_view key) {
+  constexpr std::size_t kLongestKey = 80;
   std::string text;
-  for (const char c : key) {
+  for (const char c : key.substr(0, kLongestKey)) {
     if (c == '~')
       text += "~0";
     else if (c == '/')
@@ -61,8 +64,62 @@ std::string escaped(std::string_view key) {
     else
       text += c;
   }
-  return text;
+  return key.size() > kLongestKey ? text + "..." : text;
 }
+
+// Finds keys that an object holds twice: of those the parser would silently keep the last. Fed with
+// the parser's events; a level is the number of containers around an event.
+class DuplicateKeys {
+ public:
+  explicit DuplicateKeys(const std::string& where) : where_(where) {}
+
+  void see(std::size_t level, nlohmann::json::parse_event_t event, const nlohmann::json& value) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::key) {
+      key(level, value.get_ref<const std::string&>());
+    } else if (event != Event::object_end && event != Event::array_end) {
+      element(level, event == Event::array_start);
+    }
+  }
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  struct Container {
+    bool is_array = false;
+    std::size_t elements = 0;  // seen so far
+    std::string key;           // the latest
+    std::set<std::string> keys = {};
+  };
+
+  void key(std::size_t level, const std::string& name) {
+    containers_.resize(level);
+    Container& object = containers_.back();
+    object.key = name;
+    if (!object.keys.insert(name).second && problems_.size() < kMost) {
+      problems_.push_back({where_ + ":" + pointer(), "the key is given twice", "keep one of them"});
+    }
+  }
+
+  void element(std::size_t level, bool is_array) {
+    containers_.resize(level);
+    if (level > 0) ++containers_.back().elements;
+    containers_.push_back({.is_array = is_array});
+  }
+
+  std::string pointer() const {
+    std::string text;
+    for (const Container& container : containers_) {
+      text += "/" + (container.is_array ? std::to_string(container.elements - 1)
+                                        : escaped(container.key));
+    }
+    return text;
+  }
+
+  static constexpr std::size_t kMost = 100;
+  std::string where_;
+  std::vector<Container> containers_;
+  std::vector<Problem> problems_;
+};
 
 std::string shown(const nlohmann::json& value) {
   std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -74,18 +131,26 @@ std::string shown(const nlohmann::json& value) {
 
 nlohmann::json parse_json(std::string_view text, const std::string& where,
                           std::string_view dropped) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw Error(where, "the file is empty", "JSON begins with {");
+  }
   if (depth(text) > kDeepest) {
     throw Error(where, fmt::format("nested deeper than {} levels", kDeepest));
   }
   using Event = nlohmann::json::parse_event_t;
-  const auto keep = [dropped](int level, Event event, const nlohmann::json& key) {
-    return !(event == Event::key && level == 1 && key == dropped);
+  DuplicateKeys duplicates(where);
+  const auto keep = [&](int level, Event event, const nlohmann::json& value) {
+    duplicates.see(static_cast<std::size_t>(level), event, value);
+    return !(event == Event::key && level == 1 && !dropped.empty() && value == dropped);
   };
   try {
-    return dropped.empty() ? nlohmann::json::parse(text) : nlohmann::json::parse(text, keep);
+    nlohmann::json document = nlohmann::json::parse(text, keep);
+    if (!duplicates.problems().empty()) throw Error(duplicates.problems());
+    return document;
   } catch (const nlohmann::json::parse_error& error) {
     throw Error(fmt::format("{}:{}", where, line_and_column(text, error.byte)),
-                "not valid JSON: " + expectation(error));
+                "not valid JSON: " + expectation(error),
+                "something just before this place is missing, left over or misspelt");
   } catch (const nlohmann::json::out_of_range& error) {
     throw Error(where, "a number is too large");
   }
@@ -123,7 +188,7 @@ void JsonReader::only(std::initializer_list<std::string_view> known) const {
   for (const auto& [key, unused] : value_->items()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
     problems_->push_back(
-        {place(key), fmt::format("unknown key '{}'", key), did_you_mean(key, names)});
+        {place(key), fmt::format("unknown key '{}'", escaped(key)), did_you_mean(key, names)});
   }
 }
 
@@ -185,7 +250,8 @@ std::int64_t JsonReader::as_integer(const IntegerRule& rule) const {
   const double approximate = value_->get<double>();
   if (approximate < static_cast<double>(rule.min) || approximate > static_cast<double>(rule.max)) {
     problem(fmt::format("{} is out of range", shown(*value_)),
-            fmt::format("allowed: {} to {}", rule.min, rule.max));
+            rule.min == rule.max ? fmt::format("only {} is allowed", rule.min)
+                                 : fmt::format("allowed: {} to {}", rule.min, rule.max));
     return rule.fallback;
   }
   return value_->is_number_float() ? static_cast<std::int64_t>(approximate)

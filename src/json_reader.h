@@ -25,8 +25,8 @@
 namespace penstock {
 
 // Throws Error with "where:line:column" and what the parser expected. Refuses documents nested
-// deeper than 200 levels. The value of the top-level key `dropped` is checked but not kept: for a
-// part that is large and not needed.
+// deeper than 200 levels, and keys that an object holds twice. The value of the top-level key
+// `dropped` is checked but not kept: for a part that is large and not needed.
 nlohmann::json parse_json(std::string_view text, const std::string& where,
                           std::string_view dropped = {});
 

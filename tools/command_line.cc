@@ -42,6 +42,7 @@ po::options_description describe(const Verb& verb) {
 
 std::string unknown_option(const Verb& verb, const std::string& typed) {
   const std::string bare = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
+  if (all_options(verb).empty()) return fmt::format("unknown option '{}'; it takes none", typed);
   std::vector<std::string> names;
   for (const Option& option : all_options(verb))
     names.push_back("--" + std::string(long_name(option)));
@@ -92,6 +93,9 @@ std::int32_t Arguments::integer_or(std::string_view name, std::int32_t fallback)
   const std::string& typed = text(name);
   std::int32_t value = 0;
   const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    throw UsageError(fmt::format("--{} {}: too large a number", name, typed));
+  }
   if (error != std::errc{} || end != typed.data() + typed.size()) {
     throw UsageError(fmt::format("--{} takes a whole number, not '{}'", name, typed));
   }
@@ -140,6 +144,19 @@ Arguments CommandLine::parse(const Verb& verb, std::span<const std::string> word
   return arguments;
 }
 
+bool writes_to_stdout(const Arguments& arguments, std::initializer_list<std::string_view> names) {
+  std::string_view first;
+  for (const std::string_view name : names) {
+    if (arguments.text_or(name, "") != "-") continue;
+    if (!first.empty()) {
+      throw UsageError(
+          fmt::format("--{} and --{} cannot both write to standard output", first, name));
+    }
+    first = name;
+  }
+  return !first.empty();
+}
+
 std::string usage_line(const Verb& verb) {
   std::string line = fmt::format("usage: penstock {}", verb.name);
   if (!verb.positional.empty()) {
@@ -147,7 +164,7 @@ std::string usage_line(const Verb& verb) {
     line += optional ? fmt::format(" [{}]", verb.positional) : fmt::format(" {}", verb.positional);
     if (verb.most_positional < 0) line += "...";
   }
-  return line + " [options]\n";
+  return line + (all_options(verb).empty() ? "\n" : " [options]\n");
 }
 
 std::string verb_help(const Verb& verb) {
@@ -179,6 +196,7 @@ std::string verb_help(const Verb& verb) {
       line = std::string(kColumn, ' ');
     }
   }
+  if (text.ends_with("\n\n")) text.pop_back();  // no options
   if (!verb.example.empty()) text += fmt::format("\nexample: {}\n", verb.example);
   return text;
 }

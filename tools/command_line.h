@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -61,6 +62,10 @@ struct CommandLine {
   // wrong number of positional arguments.
   static Arguments parse(const Verb& verb, std::span<const std::string> words);
 };
+
+// True when one of the output options `names` writes to standard output ("-"), which then holds
+// nothing else. Throws UsageError when two of them do.
+bool writes_to_stdout(const Arguments& arguments, std::initializer_list<std::string_view> names);
 
 std::string usage_line(const Verb& verb);
 std::string verb_help(const Verb& verb);

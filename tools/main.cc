@@ -52,6 +52,7 @@ int dispatch(const std::vector<std::string>& words) {
     return kWrongUsage;
   }
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    if (words.size() == 2 && words[0] == "help") return dispatch({words[1], "--help"});
     say(general_help());
     return kSuccess;
   }

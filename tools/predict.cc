@@ -29,10 +29,9 @@ std::vector<std::vector<std::int32_t>> shared_stages(const Experiment& experimen
 
 }  // namespace
 
-Prepared prepare(const std::string& path, const std::vector<std::string>& set,
-                 MessagePlacement placement) {
+Prepared prepare(Experiment experiment, MessagePlacement placement) {
   Prepared prepared;
-  prepared.experiment = read_experiment(path, set);
+  prepared.experiment = std::move(experiment);
   Schedule schedule = make_schedule(prepared.experiment);
   if (prepared.experiment.model) prepared.split = make_split(prepared.experiment, schedule);
   auto shared = shared_stages(prepared.experiment, prepared.split, schedule.pipeline);

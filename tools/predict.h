@@ -22,10 +22,9 @@ struct Prepared {
   Split split;  // empty without a model
 };
 
-// Reads, generates, checks, splits and lowers. Stages that share the tied embedding form a group
+// Generates, checks, splits and lowers. Stages that share the tied embedding form a group
 // of Program::shared. Throws Error with every problem.
-Prepared prepare(const std::string& path, const std::vector<std::string>& set,
-                 MessagePlacement placement = MessagePlacement::Linear);
+Prepared prepare(Experiment experiment, MessagePlacement placement = MessagePlacement::Linear);
 
 // What the experiment's "costs" gives for its schedule; nullopt when it gives none. Throws Error
 // with what is missing.

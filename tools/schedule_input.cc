@@ -35,11 +35,18 @@ bool names_a_generator(const std::string& word) {
 
 }  // namespace
 
+Format format_of(const Arguments& arguments, std::string_view name) {
+  const std::string& text = arguments.text(name);
+  if (const auto format = parse_format(text)) return *format;
+  std::vector<std::string_view> known = {"json", "text", "torch-compute", "torch-comms"};
+  if (name == "from") known.push_back("torch-old");
+  throw UsageError(
+      fmt::format("--{}: no format is called '{}'; {}", name, text, did_you_mean(text, known)));
+}
+
 std::optional<Format> format_from(const Arguments& arguments) {
   if (!arguments.has("from")) return std::nullopt;
-  const auto format = parse_format(arguments.text("from"));
-  if (!format) throw UsageError(fmt::format("--from does not know '{}'", arguments.text("from")));
-  return format;
+  return format_of(arguments, "from");
 }
 
 GenerateOptions generate_options(const Arguments& arguments) {
@@ -50,19 +57,34 @@ GenerateOptions generate_options(const Arguments& arguments) {
           .option = key_values(arguments.list("option"))};
 }
 
-Schedule read_checked_schedule(const std::string& path, const Arguments& arguments) {
-  Schedule schedule = read_schedule(read_file(path), path, format_from(arguments));
+void refuse_sizes(const Arguments& arguments, const std::string& path) {
+  for (const char* name : {"actors", "chunks", "microbatches", "slices", "option"}) {
+    if (!arguments.has(name)) continue;
+    throw UsageError(fmt::format(
+        "--{} is for a schedule that is generated; {} brings its own sizes", name, path));
+  }
+}
+
+Schedule checked_schedule(std::string_view content, const std::string& path,
+                          const Arguments& arguments) {
+  Schedule schedule = read_schedule(content, path, format_from(arguments));
   // Text and tables carry no name: the file's serves.
   if (schedule.name.empty()) schedule.name = std::filesystem::path(path).stem().string();
   if (auto problems = check(schedule, path); !problems.empty()) throw Error(std::move(problems));
   return schedule;
 }
 
+Schedule read_checked_schedule(const std::string& path, const Arguments& arguments) {
+  return checked_schedule(read_file(path), path, arguments);
+}
+
 Schedule schedule_from(const std::string& word, const Arguments& arguments) {
-  const bool is_file = word == "-" || std::filesystem::exists(word);
-  if (is_file && !names_a_generator(word)) return read_checked_schedule(word, arguments);
-  if (word.find('/') != std::string::npos || word.find('.') != std::string::npos) {
-    return read_checked_schedule(word, arguments);  // says that there is no such file
+  // What looks like a path is one, so that a file that is not there is called that.
+  const bool is_file =
+      word == "-" || word.find_first_of("/.") != std::string::npos || std::filesystem::exists(word);
+  if (is_file && !names_a_generator(word)) {
+    refuse_sizes(arguments, word);
+    return read_checked_schedule(word, arguments);
   }
   return generate(word, generate_options(arguments));
 }

@@ -16,10 +16,20 @@ namespace penstock {
 // --actors, --chunks, --microbatches, --slices, --option.
 GenerateOptions generate_options(const Arguments& arguments);
 
+// The format that option `name` names. Throws UsageError with the formats there are.
+// REQUIRES: arguments.has(name).
+Format format_of(const Arguments& arguments, std::string_view name);
+
 // --from; nullopt: by content.
 std::optional<Format> format_from(const Arguments& arguments);
 
-// Throws Error with every problem of the file and of the schedule.
+// A file brings its own sizes: throws UsageError when --actors or another of generate_options is
+// given beside `path`.
+void refuse_sizes(const Arguments& arguments, const std::string& path);
+
+// Throws Error with every problem of the file and of the schedule. `content` is what `path` holds.
+Schedule checked_schedule(std::string_view content, const std::string& path,
+                          const Arguments& arguments);
 Schedule read_checked_schedule(const std::string& path, const Arguments& arguments);
 
 // `word` as a file if there is one of that name, else as a generator's name.

@@ -34,7 +34,7 @@ constexpr Option kConvert[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
     {"to", "FORMAT",
      "json, text, torch-compute, torch-comms; default: by the ending of -o (.json, "
-     ".txt, .csv)"},
+     ".txt, .csv, where a torch table keeps its flavour)"},
 };
 constexpr Option kDraw[] = {
     {"svg", "FILE", "write an SVG instead of drawing in the terminal"},

@@ -75,8 +75,9 @@ struct Experiment {
   std::int32_t microbatches() const { return batch.global / (batch.micro * parallel.data); }
 };
 
-// True when `content` is JSON with the "penstock" key: an experiment, not a schedule.
-bool is_experiment(std::string_view content);
+// True when `content` is JSON with the "penstock" key, false when it is a schedule in any format.
+// Throws Error for JSON that is broken, or neither of the two.
+bool is_experiment(std::string_view content, const std::string& where);
 
 // Reads the file and the files it names (paths are relative to it). `set` holds the command line's
 // key=value overrides, "parallel.pipeline=4"; values are JSON, or else strings. Throws Error with

@@ -10,12 +10,19 @@
 namespace penstock {
 namespace {
 
-// The highest numbers that an order names, and how many steps it has per (stage, actor).
+// What an actor runs of a stage: first compared by steps, then by forwards.
+struct Presence {
+  std::int64_t steps = 0;
+  std::int64_t forwards = 0;
+  auto operator<=>(const Presence&) const = default;
+};
+
+// The highest numbers that an order names, and how much of each stage each actor runs.
 struct Census {
   std::int32_t stages = 0;
   std::int32_t microbatches = 0;
   std::map<std::int32_t, std::int32_t> slices;  // of the microbatches with more than one
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> steps;
+  std::map<std::pair<std::int32_t, std::int32_t>, Presence> steps;  // by (stage, actor)
 };
 
 void count(const Op& op, std::int32_t actor, Census& census) {
@@ -25,17 +32,20 @@ void count(const Op& op, std::int32_t actor, Census& census) {
     std::int32_t& slices = census.slices[op.microbatch];
     slices = std::max(slices, op.slice + 1);
   }
-  ++census.steps[{op.stage, actor}];
+  Presence& presence = census.steps[{op.stage, actor}];
+  ++presence.steps;
+  if (op.kind == OpKind::Forward) ++presence.forwards;
 }
 
-// The actor with most of each stage's steps, the first of equals; -1 for a stage that has none.
+// The actor that runs most of each stage, the first of equals; -1 for a stage that none runs. So an
+// op that strayed to another actor does not take its stage along.
 std::vector<std::int32_t> home_of_stages(const Census& census) {
   std::vector<std::int32_t> home(static_cast<std::size_t>(census.stages), -1);
-  std::vector<std::int64_t> most(home.size(), 0);
-  for (const auto& [place, steps] : census.steps) {
+  std::vector<Presence> most(home.size());
+  for (const auto& [place, presence] : census.steps) {
     const auto stage = static_cast<std::size_t>(place.first);
-    if (steps > most[stage]) {
-      most[stage] = steps;
+    if (presence > most[stage]) {
+      most[stage] = presence;
       home[stage] = place.second;
     }
   }
@@ -102,7 +112,8 @@ Schedule schedule_from_order(std::vector<std::vector<Step>> order, const std::st
       }
     }
   }
-  if (census.stages == 0 && problems.empty()) problems.push_back({where, "no actor has an op", {}});
+  if (census.stages == 0 && problems.empty())
+    problems.push_back({where, "no actor has an op", "ops are written 0F0 0B0"});
   if (!problems.empty()) return schedule;
   schedule.pipeline = pipeline_of(census, schedule.order.size(), where, problems);
   return schedule;

@@ -120,6 +120,7 @@ std::optional<Format> parse_format(std::string_view text) {
 Format detect_format(std::string_view content, const std::string& where) {
   content = without_byte_order_mark(content);
   const std::string_view line = first_line(content);
+  if (line.empty()) throw Error(where, "holds no schedule: it is empty", "see penstock generate");
   if (line.starts_with('{')) return Format::Json;
   if (looks_like_text(line)) return Format::Text;
   if (const auto format = torch_format(content)) return *format;

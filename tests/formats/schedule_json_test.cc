@@ -84,7 +84,7 @@ TEST(ScheduleJson, SaysEverythingThatIsWrong) {
             R"json(mine.json:/actor: unknown key 'actor'
   hint: did you mean 'actors'?
 mine.json:/penstock_schedule: 2 is out of range
-  hint: allowed: 1 to 1
+  hint: only 1 is allowed
 mine.json:/name: expected a string, found 7
 mine.json:/actors: -1 is out of range
   hint: allowed: 1 to 1000000
@@ -115,6 +115,26 @@ TEST(ScheduleJson, RefusesWhatIsNoScheduleAtAll) {
             "mine.json:1:10: not valid JSON: syn");
   EXPECT_EQ(json_message(std::string(100000, '[')), "mine.json: nested deeper than 200 levels");
   EXPECT_EQ(json_message(R"json({"actors": 1e999})json"), "mine.json: a number is too large");
+}
+
+TEST(ScheduleJson, RefusesKeysThatAreGivenTwice) {
+  EXPECT_EQ(json_message(R"json({"penstock_schedule": 1, "actors": 1, "microbatches": 1,
+      "stages": [{"actor": 0, "part": 0}, {"actor": 0, "part": 1, "part": 1}],
+      "order": [["0F0", "0B0"]], "order": []})json"),
+            "mine.json:/stages/1/part: the key is given twice\n"
+            "  hint: keep one of them\n"
+            "mine.json:/order: the key is given twice\n"
+            "  hint: keep one of them");
+}
+
+TEST(ScheduleJson, ALongKeyIsCut) {
+  EXPECT_LT(json_message("{\"" + std::string(100000, 'x') + "\": 1}").size(), 1000U);
+}
+
+TEST(ScheduleJson, SaysThatAFileIsEmpty) {
+  for (const char* content : {"", " \n\n"}) {
+    EXPECT_EQ(json_message(content), "mine.json: the file is empty\n  hint: JSON begins with {");
+  }
 }
 
 TEST(ScheduleJson, RefusesToWriteAPairWithoutItsFirst) {

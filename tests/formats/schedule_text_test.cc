@@ -36,6 +36,12 @@ TEST(ScheduleText, AStrayOpDoesNotMoveItsStage) {
   EXPECT_EQ(schedule.pipeline.stages, (std::vector<Stage>{{0, 0}, {1, 1}}));
 }
 
+// As many steps here as there: the stage sits where its forwards run.
+TEST(ScheduleText, AStrayBackwardDoesNotMoveItsStage) {
+  const Schedule schedule = parse("0: 0F0 1B0 0B0\n1: 1F0");
+  EXPECT_EQ(schedule.pipeline.stages[1].actor, 1);
+}
+
 TEST(ScheduleText, AnActorMayBeIdle) {
   const Schedule schedule = parse("0: 0F0\n1:\n");
   EXPECT_EQ(schedule.pipeline.actors, 2);

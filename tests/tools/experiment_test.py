@@ -52,6 +52,22 @@ def unknown_keys_come_with_the_nearest():
 
 
 @case
+def what_names_no_file_is_reported_at_its_place():
+    for changes, place in [({"model": 7}, "/model"), ({"model": ""}, "/model"),
+                           ({"costs": {"file": 7}}, "/costs/file"),
+                           ({"costs": {"file": ""}}, "/costs/file"),
+                           ({"schedule": {"file": ""}}, "/schedule/file")]:
+        text = complaint(**changes)
+        assert text.startswith(f"FILE:{place}: ") and "cannot be read" not in text, text
+
+
+@case
+def a_layout_without_a_model_is_refused():
+    text = complaint(schedule={"name": "1f1b", "layout": "Et|t|t|tL"})
+    assert "no 'model'" in text, text
+
+
+@case
 def sizes_that_do_not_divide_name_both_numbers():
     assert "global (8) is not a multiple of micro (3)" in complaint(batch={"global": 8, "micro": 3})
 

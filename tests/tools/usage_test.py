@@ -3,7 +3,7 @@
 import json
 import sys
 
-from cli import penstock, scratch
+from cli import CONFIGS, PENSTOCK, penstock, run, scratch, scratch_folder
 from tap import case, main
 
 VERBS = ["list", "generate", "check", "convert", "draw", "simulate", "profile", "train", "report",
@@ -71,6 +71,34 @@ def impossible_sizes_are_the_inputs_fault():
                   ("--chunks", "0"), ("--microbatches", "2000000000")]:
         result = penstock("generate", "1f1b", *words, code=1)
         assert result.err.strip() and result.out == "", result.err
+
+
+@case
+def simulate_reads_standard_input_once():
+    schedule = penstock("generate", "1f1b", "--actors", 4, "--microbatches", 8).out
+    report = penstock("simulate", "-", "--costs", "F=1,B=2", "--json", "-", stdin=schedule).json()
+    assert abs(report["makespan_s"] - 0.033) < 1e-12
+    experiment = (CONFIGS / "training" / "sleep-p8.json").read_text()
+    penstock("simulate", "-", stdin=experiment)
+
+
+@case
+def what_is_no_schedule_is_refused_in_bounded_memory():
+    for content in ["[" * 20_000_000, '{"penstock": 1, "name": ' + "[" * 20_000_000]:
+        path = scratch("deep.json", content)
+        for verb in ["check", "simulate", "draw", "report"]:
+            command = ["prlimit", "--as=400000000", PENSTOCK, verb, str(path)]
+            assert str(path) in run(command, "", 1, 60).err
+        path.unlink()
+
+
+@case
+def simulate_says_what_a_json_file_is_instead():
+    text = penstock("simulate", CONFIGS / "models" / "tiny-gpt.json", code=1).err
+    assert "neither an experiment nor a schedule" in text and len(text.splitlines()) == 2, text
+    trace = scratch_folder() / "a.trace.json"
+    penstock("simulate", "--schedule", "gpipe", "--trace", trace)
+    assert "penstock report" in penstock("simulate", trace, code=1).err
 
 
 @case
@@ -158,6 +186,64 @@ def output_is_the_same_twice_and_has_no_colour_when_it_is_not_a_terminal():
 def a_name_of_a_file_that_is_not_there_says_so():
     assert "No such file" in penstock("draw", "missing/file.json", code=1).err
     assert "No such file" in penstock("simulate", "missing.json", code=1).err
+
+
+@case
+def help_of_a_verb_reads_either_way():
+    assert penstock("help", "draw").out == penstock("draw", "--help").out
+    penstock("help", "drow", code=2)
+    text = penstock("version", "--json", code=2).err
+    assert "it takes none" in text and "[options]" not in text, text
+
+
+@case
+def a_number_too_large_and_a_format_nobody_knows_say_so():
+    text = penstock("generate", "1f1b", "--actors", "99999999999999999999", code=2).err
+    assert "too large" in text, text
+    text = penstock("generate", "1f1b", "--to", "torch-comm", code=2).err
+    assert "did you mean 'torch-comms'?" in text, text
+
+
+@case
+def one_output_has_standard_output_for_itself():
+    words = ["simulate", "--schedule", "gpipe", "--actors", 2, "--costs", "F=1,B=2"]
+    for two in [("json", "html"), ("html", "trace"), ("json", "trace")]:
+        penstock(*words, f"--{two[0]}", "-", f"--{two[1]}", "-", code=2)
+    page = penstock(*words, "--html", "-").out
+    assert page.startswith("<!DOCTYPE html>") and page.rstrip().endswith("</html>"), page[-200:]
+    json.loads(penstock(*words, "--trace", "-").out)
+
+
+@case
+def options_that_would_be_ignored_are_wrong_usage():
+    file = scratch("mine.txt", "0: 0F0 0B0\n")
+    for words in [("simulate", file, "--actors", 4), ("draw", file, "--microbatches", 2),
+                  ("simulate", CONFIGS / "training" / "sleep-p8.json", "--chunks", 2),
+                  ("simulate", file, "--set", "batch.global=8"),
+                  ("simulate", "--schedule", "1f1b", "--set", "batch.global=8"),
+                  ("simulate", "--schedule", "1f1b,gpipe", "--trace", "/dev/null"),
+                  ("simulate", "--schedule", "1f1b,gpipe", "--explain", 0)]:
+        penstock(*words, code=2)
+
+
+@case
+def the_note_on_costs_comes_once_and_not_before_wrong_usage():
+    note = "no costs given"
+    assert penstock("simulate", "--schedule", "gpipe,1f1b").err.count(note) == 1
+    assert note not in penstock("simulate", "--schedule", "gpipe", "--jitter", "-1", code=2).err
+
+
+@case
+def convert_keeps_the_flavour_of_a_torch_table():
+    sizes = ["--actors", 2, "--microbatches", 3]
+    for flavour in ["torch-compute", "torch-comms"]:
+        table = penstock("generate", "1f1b", *sizes, "--to", flavour).out
+        output = scratch_folder() / "out.csv"
+        penstock("convert", scratch("in.csv", table), "-o", output)
+        assert output.read_text() == table, flavour
+    output = scratch_folder() / "out.csv"
+    penstock("convert", scratch("in.txt", "0: 0F0 0B0\n1: 1F0 1B0\n"), "-o", output)
+    assert output.read_text() == "0F0,0B0\n1F0,1B0\n"
 
 
 @case

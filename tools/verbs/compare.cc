@@ -9,6 +9,7 @@
 namespace penstock {
 
 int run_compare(const Arguments& arguments) {
+  const bool to_stdout = writes_to_stdout(arguments, {"json", "html"});
   const std::string& a_path = arguments.positional()[0];
   const std::string& b_path = arguments.positional()[1];
   const Timeline a = read_trace(read_file(a_path), a_path);
@@ -18,9 +19,8 @@ int run_compare(const Arguments& arguments) {
   }
   if (arguments.has("json")) {
     write_file(arguments.text("json"), compare_json(a, b).dump(2) + "\n");
-    if (arguments.text("json") == "-") return 0;
   }
-  say(compare_table(a, b));
+  if (!to_stdout) say(compare_table(a, b));
   return 0;
 }
 

@@ -1,6 +1,5 @@
 #include <filesystem>
-
-#include <fmt/format.h>
+#include <optional>
 
 #include "penstock/check.h"
 #include "penstock/error.h"
@@ -12,30 +11,36 @@
 namespace penstock {
 namespace {
 
-Format target_format(const Arguments& arguments) {
-  if (arguments.has("to")) {
-    const auto format = parse_format(arguments.text("to"));
-    if (!format) throw UsageError(fmt::format("--to does not know '{}'", arguments.text("to")));
-    return *format;
-  }
+// A torch table that is written as one keeps its flavour; everything else has no communication.
+Format torch_flavour(const std::string& content, const std::string& path,
+                     std::optional<Format> from) {
+  if (from == Format::Json || from == Format::Text) return Format::TorchCompute;
+  const bool has_communication = detect_format(content, path) == Format::TorchComms;
+  return has_communication ? Format::TorchComms : Format::TorchCompute;
+}
+
+// By --to, or by the ending of the output's name; nullopt: a torch table.
+std::optional<Format> target_format(const Arguments& arguments) {
+  if (arguments.has("to")) return format_of(arguments, "to");
   const std::string ending = std::filesystem::path(arguments.text_or("output", "")).extension();
   if (ending == ".json") return Format::Json;
   if (ending == ".txt") return Format::Text;
-  if (ending == ".csv") return Format::TorchCompute;
+  if (ending == ".csv") return std::nullopt;
   throw UsageError("the target format is not clear from the output's name; give --to");
 }
 
 }  // namespace
 
 int run_convert(const Arguments& arguments) {
-  const Format to = target_format(arguments);
+  const std::optional<Format> to = target_format(arguments);
   const std::string& path = arguments.positional()[0];
   const std::string content = read_file(path);
   const auto from = format_from(arguments);
   if (auto problems = check(read_schedule(content, path, from), path); !problems.empty()) {
     throw Error(std::move(problems));
   }
-  write_file(arguments.text_or("output", "-"), convert_schedule(content, path, from, to));
+  write_file(arguments.text_or("output", "-"),
+             convert_schedule(content, path, from, to ? *to : torch_flavour(content, path, from)));
   return 0;
 }
 

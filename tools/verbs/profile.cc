@@ -10,7 +10,8 @@ namespace penstock {
 int run_profile(const Arguments& arguments) {
   const std::int32_t steps = arguments.integer_or("steps", 5);
   if (steps < 1 || steps > 100000) throw UsageError("--steps takes 1 to 100000");
-  const Prepared prepared = prepare(arguments.positional()[0], arguments.list("set"));
+  const Prepared prepared =
+      prepare(read_experiment(arguments.positional()[0], arguments.list("set")));
   const auto costs = given_costs(prepared.experiment, prepared.program.schedule);
   RunPlan plan = make_run_plan(prepared, costs);
   plan.train.steps = 0;

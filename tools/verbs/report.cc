@@ -24,23 +24,19 @@ nlohmann::ordered_json as_json(const std::vector<Timeline>& timelines) {
 }  // namespace
 
 int run_report(const Arguments& arguments) {
+  const bool to_stdout = writes_to_stdout(arguments, {"json", "csv", "html"});
   std::vector<Timeline> timelines;
   for (const std::string& path : arguments.positional()) {
     timelines.push_back(read_trace(read_file(path), path));
   }
-  bool to_stdout = false;
   if (arguments.has("html")) {
     write_file(arguments.text("html"),
                report_html({.title = timelines.front().name, .timelines = timelines}));
   }
   if (arguments.has("json")) {
     write_file(arguments.text("json"), as_json(timelines).dump(2) + "\n");
-    to_stdout = arguments.text("json") == "-";
   }
-  if (arguments.has("csv")) {
-    write_file(arguments.text("csv"), report_csv(timelines));
-    to_stdout = to_stdout || arguments.text("csv") == "-";
-  }
+  if (arguments.has("csv")) write_file(arguments.text("csv"), report_csv(timelines));
   if (to_stdout) return 0;
   for (const Timeline& timeline : timelines) {
     say(arguments.has("explain") ? explain(timeline, arguments.integer_or("explain", 0))

@@ -72,18 +72,17 @@ MessagePlacement placement(const Arguments& arguments) {
 }
 
 Timeline simulate_schedule(Schedule schedule, const Arguments& arguments) {
-  const std::int32_t actors = schedule.pipeline.actors;
-  std::optional<CostTable> costs = costs_from(arguments, schedule);
-  if (!costs) {
-    complain("no costs given: every stage op takes F=1, B=2, I=1, W=1 ms (see --costs)");
-    costs = unit_costs(schedule);
-  }
-  const Program program = lower(std::move(schedule), {.placement = placement(arguments)});
-  return simulate(program, *costs, simulate_options(arguments, actors));
+  if (arguments.has("set"))
+    throw UsageError("--set overrides a key of an experiment; none is given");
+  const SimulateOptions options = simulate_options(arguments, schedule.pipeline.actors);
+  const CostTable costs = costs_from(arguments, schedule).value_or(unit_costs(schedule));
+  return simulate(lower(std::move(schedule), {.placement = placement(arguments)}), costs, options);
 }
 
-Timeline simulate_experiment(const std::string& path, const Arguments& arguments) {
-  const Prepared prepared = prepare(path, arguments.list("set"), placement(arguments));
+Timeline simulate_experiment(std::string_view content, const std::string& path,
+                             const Arguments& arguments) {
+  const Prepared prepared =
+      prepare(parse_experiment(content, path, arguments.list("set")), placement(arguments));
   const Schedule& schedule = prepared.program.schedule;
   std::optional<CostTable> costs = costs_from(arguments, schedule);
   if (!costs) costs = given_costs(prepared.experiment, schedule);
@@ -99,26 +98,48 @@ Timeline simulate_experiment(const std::string& path, const Arguments& arguments
   return timeline;
 }
 
+// Of --schedule a,b,c.
+std::vector<Timeline> simulate_generated(const Arguments& arguments) {
+  std::vector<Timeline> timelines;
+  std::istringstream names(arguments.text("schedule"));
+  for (std::string name; std::getline(names, name, ',');) {
+    timelines.push_back(simulate_schedule(generate(name, generate_options(arguments)), arguments));
+  }
+  if (timelines.empty()) throw UsageError("--schedule names no schedule");
+  for (const char* option : {"trace", "explain"}) {
+    if (timelines.size() == 1 || !arguments.has(option)) continue;
+    throw UsageError(fmt::format("--{} is for one schedule, not {}", option, timelines.size()));
+  }
+  return timelines;
+}
+
+void note_unit_costs(const Arguments& arguments) {
+  if (arguments.has("costs") || arguments.has("costs-file")) return;
+  complain("no costs given: every stage op takes F=1, B=2, I=1, W=1 ms (see --costs)");
+}
+
 std::vector<Timeline> timelines_of(const Arguments& arguments) {
-  if (arguments.has("schedule")) {
-    if (!arguments.positional().empty()) {
-      throw UsageError("give CONFIG|SCHEDULE or --schedule, not both");
-    }
-    std::vector<Timeline> timelines;
-    std::istringstream names(arguments.text("schedule"));
-    for (std::string name; std::getline(names, name, ',');) {
-      timelines.push_back(
-          simulate_schedule(generate(name, generate_options(arguments)), arguments));
-    }
-    if (timelines.empty()) throw UsageError("--schedule names no schedule");
-    return timelines;
+  const bool generated = arguments.has("schedule");
+  if (generated && !arguments.positional().empty()) {
+    throw UsageError("give CONFIG|SCHEDULE or --schedule, not both");
   }
-  if (arguments.positional().empty()) {
-    throw UsageError("give an experiment, a schedule file, or --schedule NAME");
+  std::vector<Timeline> timelines;
+  if (generated) {
+    timelines = simulate_generated(arguments);
+  } else {
+    if (arguments.positional().empty()) {
+      throw UsageError("give an experiment, a schedule file, or --schedule NAME");
+    }
+    const std::string& path = arguments.positional()[0];
+    refuse_sizes(arguments, path);
+    const std::string content = read_file(path);
+    if (!arguments.has("from") && is_experiment(content, path)) {
+      return {simulate_experiment(content, path, arguments)};
+    }
+    timelines.push_back(simulate_schedule(checked_schedule(content, path, arguments), arguments));
   }
-  const std::string& path = arguments.positional()[0];
-  if (is_experiment(read_file(path))) return {simulate_experiment(path, arguments)};
-  return {simulate_schedule(read_checked_schedule(path, arguments), arguments)};
+  note_unit_costs(arguments);
+  return timelines;
 }
 
 nlohmann::ordered_json as_json(const std::vector<Timeline>& timelines) {
@@ -141,6 +162,7 @@ void print_explanation(const Timeline& timeline, const Arguments& arguments) {
 }  // namespace
 
 int run_simulate(const Arguments& arguments) {
+  const bool to_stdout = writes_to_stdout(arguments, {"json", "html", "trace"});
   const std::vector<Timeline> timelines = timelines_of(arguments);
   const Timeline& first = timelines.front();
   if (arguments.has("trace")) write_file(arguments.text("trace"), write_trace(first));
@@ -149,8 +171,8 @@ int run_simulate(const Arguments& arguments) {
   }
   if (arguments.has("json")) {
     write_file(arguments.text("json"), as_json(timelines).dump(2) + "\n");
-    if (arguments.text("json") == "-") return 0;
   }
+  if (to_stdout) return 0;
   if (arguments.has("explain")) {
     print_explanation(first, arguments);
   } else if (timelines.size() == 1) {

@@ -68,7 +68,8 @@ void show_step(const StepRecord& record, const Experiment& experiment) {
 }  // namespace
 
 int run_train(const Arguments& arguments) {
-  const Prepared prepared = prepare(arguments.positional()[0], arguments.list("set"));
+  const Prepared prepared =
+      prepare(read_experiment(arguments.positional()[0], arguments.list("set")));
   const Experiment& experiment = prepared.experiment;
   const auto costs = given_costs(experiment, prepared.program.schedule);
   const RunPlan plan = make_run_plan(prepared, costs);
