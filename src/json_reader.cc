@@ -139,9 +139,12 @@ nlohmann::json parse_json(std::string_view text, const std::string& where,
   }
   using Event = nlohmann::json::parse_event_t;
   DuplicateKeys duplicates(where);
+  bool dropping = false;
   const auto keep = [&](int level, Event event, const nlohmann::json& value) {
-    duplicates.see(static_cast<std::size_t>(level), event, value);
-    return !(event == Event::key && level == 1 && !dropped.empty() && value == dropped);
+    const bool top_key = event == Event::key && level == 1;
+    if (top_key) dropping = !dropped.empty() && value == dropped;
+    if (top_key || !dropping) duplicates.see(static_cast<std::size_t>(level), event, value);
+    return !(top_key && dropping);
   };
   try {
     nlohmann::json document = nlohmann::json::parse(text, keep);

@@ -91,7 +91,8 @@ TEST(ScheduleText, RefusesGapsAndEmptiness) {
   EXPECT_EQ(text_message("# nothing\n"),
             "mine.txt: no actor has a line\n"
             "  hint: a line is an actor and its ops: 0: 0F0 0F1 (0F2;1B0)");
-  EXPECT_EQ(text_message("0:\n1:"), "mine.txt: no actor has an op");
+  EXPECT_EQ(text_message("0:\n1:"),
+            "mine.txt: no actor has an op\n  hint: ops are written 0F0 0B0");
   EXPECT_EQ(text_message("0: 0F0\n2147483647: 1F0"),
             "mine.txt:2:1: actor 2147483647 has a line, actor 1 has none\n"
             "  hint: number the actors 0, 1, 2, ... without a gap");
