@@ -252,5 +252,12 @@ def writing_where_nobody_can_is_a_run_failure():
     assert "/proc/nothing/here.json" in result.err
 
 
+@case
+def torch_to_torch_keeps_every_cell_of_a_table_that_is_no_schedule():
+    table = "0F0,,0I0,0W0\n,1F0,1B0,1W0\n"
+    assert penstock("convert", "-", "--to", "torch-compute", stdin=table).out == table
+    assert "1B0" in penstock("convert", "-", "--to", "json", stdin=table, code=1).err
+
+
 if __name__ == "__main__":
     sys.exit(main())

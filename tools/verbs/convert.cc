@@ -29,18 +29,25 @@ std::optional<Format> target_format(const Arguments& arguments) {
   throw UsageError("the target format is not clear from the output's name; give --to");
 }
 
+bool is_torch(Format format) {
+  return format != Format::Json && format != Format::Text;
+}
+
 }  // namespace
 
 int run_convert(const Arguments& arguments) {
-  const std::optional<Format> to = target_format(arguments);
+  const std::optional<Format> target = target_format(arguments);
   const std::string& path = arguments.positional()[0];
   const std::string content = read_file(path);
   const auto from = format_from(arguments);
-  if (auto problems = check(read_schedule(content, path, from), path); !problems.empty()) {
-    throw Error(std::move(problems));
+  const Format to = target ? *target : torch_flavour(content, path, from);
+  // Between torch's formats a table is rewritten cell by cell, whether or not it is a whole
+  // schedule.
+  if (!is_torch(to) || !is_torch(from ? *from : detect_format(content, path))) {
+    auto problems = check(read_schedule(content, path, from), path);
+    if (!problems.empty()) throw Error(std::move(problems));
   }
-  write_file(arguments.text_or("output", "-"),
-             convert_schedule(content, path, from, to ? *to : torch_flavour(content, path, from)));
+  write_file(arguments.text_or("output", "-"), convert_schedule(content, path, from, to));
   return 0;
 }
 
