@@ -1,10 +1,9 @@
 // The shared module's one entry. Everything process-wide is here: MPI, signals.
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,12 +19,25 @@
 namespace penstock {
 namespace {
 
+// As a shell takes it: quoted when it holds more than letters, digits and harmless signs.
+std::string quoted(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
 // The command line that started this process, as one would type it.
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!text.empty() && text.back() == '\0') text.pop_back();
-  std::replace(text.begin(), text.end(), '\0', ' ');
+  std::string text;
+  for (std::string word; std::getline(file, word, '\0');) {
+    text += (text.empty() ? "" : " ") + quoted(word);
+  }
   return text;
 }
 

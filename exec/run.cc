@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <numeric>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "gather.h"
 #include "interpreter.h"
 #include "measured.h"
+#include "memory_need.h"
 #include "profile.h"
 #include "run_digest.h"
 #include "step_end.h"
@@ -115,6 +117,7 @@ RunResult start(const RunPlan& plan, const RunOptions& options, const MakeDevice
   }
   if (!problems.empty()) throw Error(std::move(problems));
   compare_plans(plan, transport);
+  require_memory(plan, transport);
   const std::unique_ptr<Device> device = make_device(plan, transport.actor());
   StepRunner runner(plan, options, gather_stages(plan, *device, transport), *device, transport);
   return run_steps(plan, options, runner, *device, transport);
@@ -129,6 +132,10 @@ RunResult run_actor(const RunPlan& plan, const RunOptions& options, const MakeDe
   } catch (const Error& error) {
     transport.fail(error);
     throw;
+  } catch (const std::bad_alloc&) {
+    const RunError failure(fmt::format("actor {}", transport.actor()), "not enough memory");
+    transport.fail(failure);
+    throw failure;
   } catch (const std::exception& error) {
     const RunError failure(fmt::format("actor {}", transport.actor()), error.what());
     transport.fail(failure);

@@ -95,6 +95,10 @@ Batch read_batch(const JsonReader& batch) {
         fmt::format("global ({}) is not a multiple of micro ({})", read.global, read.micro),
         "each microbatch has `micro` sequences");
   }
+  if (std::int64_t{read.micro} * read.sequence > INT32_MAX) {
+    batch.problem(fmt::format("micro ({}) times sequence ({}) is more than {} tokens", read.micro,
+                              read.sequence, INT32_MAX));
+  }
   return read;
 }
 
@@ -220,7 +224,8 @@ void read_model_file(const JsonReader& root, Experiment& experiment,
 void check_sequence(const JsonReader& root, const Experiment& experiment) {
   if (!experiment.model) return;
   const std::int32_t tokens = experiment.batch.sequence;
-  if (tokens == 0) root.problem("'batch.sequence' is missing", "a model needs tokens per sequence");
+  const bool given = root.has("batch") && root.at("batch").has("sequence");
+  if (!given) root.problem("'batch.sequence' is missing", "a model needs tokens per sequence");
   if (tokens > experiment.model->max_positions) {
     root.problem(fmt::format("batch.sequence is {}, but the model has {} positions", tokens,
                              experiment.model->max_positions));

@@ -1,11 +1,22 @@
 #include "console.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <unistd.h>
 
+#include "penstock/execute.h"
+
 namespace penstock {
+namespace {
+
+// mpirun ends all processes soon after the first one failed, which must not be before rank 0 has
+// spoken.
+constexpr std::chrono::seconds kGrace(3);
+
+}  // namespace
 
 void say(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
@@ -14,7 +25,10 @@ void say(std::string_view text) {
 }
 
 void complain(std::string_view text) {
-  if (launched_rank() != 0) return;
+  if (launched_rank() != 0) {
+    if (executor_is_loaded()) return;  // MPI sees to it that rank 0 fails, too
+    std::this_thread::sleep_for(kGrace);
+  }
   std::fwrite(text.data(), 1, text.size(), stderr);
   if (text.empty() || text.back() != '\n') std::fputc('\n', stderr);
 }

@@ -8,8 +8,9 @@ namespace penstock {
 // To standard output. Exits quietly when the reader is gone (`penstock ... | head`).
 void say(std::string_view text);
 
-// To standard error, with a newline if it has none. Under mpirun only rank 0 complains about the
-// input, which every rank reads alike.
+// To standard error, with a newline if it has none. Under mpirun rank 0 alone complains about the
+// input, which every rank reads alike: others first give it time to end them all, and speak only if
+// it has not (a file that one host lacks).
 void complain(std::string_view text);
 
 // True when standard output is a terminal that takes colour: NO_COLOR unset, TERM not "dumb".

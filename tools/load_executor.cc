@@ -12,6 +12,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kModule = "libpenstock-exec.so";
+constexpr const char* kEntry = "penstock_executor";
 
 std::vector<std::filesystem::path> candidates() {
   if (const char* named = std::getenv("PENSTOCK_EXEC_MODULE")) return {named};
@@ -34,12 +35,16 @@ Executor& load_executor() {
     // Global, as Open MPI's own plugins look for its symbols; never closed.
     void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (module == nullptr) throw RunError(path.string(), dlerror());
-    void* entry = dlsym(module, "penstock_executor");
+    void* entry = dlsym(module, kEntry);
     if (entry == nullptr) throw RunError(path.string(), "is not an executor module");
     return *reinterpret_cast<Executor* (*)()>(entry)();
   }
   throw RunError(tried, "the executor's module is not there",
                  "build it, or name it in PENSTOCK_EXEC_MODULE");
+}
+
+bool executor_is_loaded() {
+  return dlsym(RTLD_DEFAULT, kEntry) != nullptr;  // it is opened globally
 }
 
 }  // namespace penstock

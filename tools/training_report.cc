@@ -37,7 +37,7 @@ std::string_view name(PredictionSource source) {
 }
 
 bool has_losses(const TrainingReport& report) {
-  return report.prepared->experiment.model.has_value();
+  return report.prepared->experiment.learns();
 }
 
 Json summary(const TrainingReport& report) {

@@ -29,7 +29,8 @@ struct Descriptor {
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Without O_NONBLOCK, opening a pipe waits for somebody who writes.
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat info {};
   if (file.number < 0 || fstat(file.number, &info) != 0) refuse(path);
   if (!S_ISREG(info.st_mode)) throw Error(path, "not a regular file", "give a text or token file");

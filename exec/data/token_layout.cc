@@ -77,6 +77,13 @@ MegatronHeader megatron_header(std::span<const std::byte> index, const std::stri
     throw Error(where + ":18", fmt::format("{} sequences announced, room for {}", sequences, room),
                 "the file is truncated; write it again");
   }
+  const auto documents = read<std::uint64_t>(index, 26);
+  const std::size_t entries = (index.size() - kMegatronHeader - (4 + 8) * sequences) / 8;
+  if (documents > entries) {
+    throw Error(where + ":26",
+                fmt::format("{} document entries announced, {} held", documents, entries),
+                "the file is truncated; write it again");
+  }
   return {*type, static_cast<std::size_t>(sequences)};
 }
 
@@ -125,10 +132,11 @@ TokenLayout llmc_layout(std::span<const std::byte> file, const std::string& wher
   }
   const TokenType type = gpt2 ? TokenType::U16 : TokenType::U32;
   const auto count = read<std::int32_t>(file, 8);
-  const std::size_t held = (file.size() - kLlmcHeader) / token_bytes(type);
-  if (count < 0 || static_cast<std::size_t>(count) > held) {
-    throw Error(where + ":8", fmt::format("{} tokens announced, {} held", count, held),
-                "the file is truncated; write it again");
+  const std::size_t body = file.size() - kLlmcHeader;
+  if (count < 0 || static_cast<std::size_t>(count) * token_bytes(type) != body) {
+    throw Error(where + ":8",
+                fmt::format("{} tokens announced, {} held", count, body / token_bytes(type)),
+                "the file is truncated, or its header another's; write it again");
   }
   return {.type = type, .offset = kLlmcHeader, .count = static_cast<std::size_t>(count)};
 }

@@ -41,6 +41,15 @@ std::vector<std::byte> read_texts(const std::filesystem::path& folder) {
   return text;
 }
 
+// A file that says how wide its tokens are must not be told otherwise.
+void check_width(const TrainSettings& train, const TokenLayout& layout) {
+  const std::size_t width = token_bytes(layout.type);
+  if (train.token_bytes == 0 || static_cast<std::size_t>(train.token_bytes) == width) return;
+  throw Error(fmt::format("train.token_bytes: {}", train.token_bytes),
+              fmt::format("{} holds tokens of {} bytes", train.data, width),
+              "leave token_bytes out: it is for files without a header");
+}
+
 }  // namespace
 
 Tokens::Tokens(std::string where, MappedFile file, TokenLayout layout)
@@ -81,6 +90,7 @@ Tokens open_tokens(const TrainSettings& train) {
   MappedFile file(path.string());
   if (is_llmc(file.bytes())) {
     const TokenLayout layout = llmc_layout(file.bytes(), path.string());
+    check_width(train, layout);
     return {path.string(), std::move(file), layout};
   }
   std::filesystem::path index = path;
@@ -88,6 +98,7 @@ Tokens open_tokens(const TrainSettings& train) {
   if (path.extension() == ".bin" && std::filesystem::exists(index, failed)) {
     const MappedFile mapped(index.string());
     const TokenLayout layout = megatron_layout(mapped.bytes(), file.bytes(), index.string());
+    check_width(train, layout);
     return {path.string(), std::move(file), layout};
   }
   if (train.token_bytes != 0) {

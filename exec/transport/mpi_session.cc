@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sched.h>
+#include <signal.h>
+#include <string>
 #include <string_view>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -16,6 +19,8 @@ namespace penstock {
 namespace {
 
 constexpr Nanoseconds kDefaultPatience = 60'000'000'000;
+// Who waits checks more often than this, unless it was stopped itself: then its clock says nothing.
+constexpr Nanoseconds kLongestAway = 2'000'000'000;
 
 std::int32_t usable_cores() {
   cpu_set_t set;
@@ -33,6 +38,15 @@ Nanoseconds watchdog_patience() {
     throw Error("PENSTOCK_WATCHDOG_S", fmt::format("\"{}\" is not a number of seconds", text));
   }
   return static_cast<Nanoseconds>(seconds * 1e9);
+}
+
+// By a signal, as /proc/PID/stat tells: "PID (name) T ...".
+bool is_stopped(std::int32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.compare(name_end, 3, ") T") == 0;
 }
 
 }  // namespace
@@ -85,7 +99,7 @@ MpiSession::MpiSession() : patience_(watchdog_patience()) {
   }
   MPI_Barrier(comm_);
   board_->waiting(rank_, false);
-  moved_ = now();
+  moved_ = checked_ = now();
 }
 
 MpiSession::~MpiSession() {
@@ -116,16 +130,38 @@ void MpiSession::check() {
   if (board_->failed()) board_->throw_failure();
   const std::uint64_t progress = board_->progress();
   const Nanoseconds time = now();
-  if (progress != progress_ || !board_->all_waiting()) {
+  const bool was_away = time - checked_ > kLongestAway;
+  checked_ = time;
+  if (progress != progress_ || was_away) {
     progress_ = progress;
     moved_ = time;
     return;
   }
   if (time - moved_ < patience_) return;
+  if (end_stopped()) return;
+  if (!board_->all_waiting()) {  // somebody computes
+    moved_ = time;
+    return;
+  }
   board_->fail(RunError("", fmt::format("no actor has moved for {:.0f} s{}", to_s(time - moved_),
                                         describe(*board_, names_))));
   if (one_host_) ring_all();
   board_->throw_failure();
+}
+
+bool MpiSession::end_stopped() {
+  bool ended = false;
+  for (std::int32_t a = 0; a < size_; ++a) {
+    const std::int32_t pid = board_->process(a);
+    if (pid <= 0 || !is_stopped(pid)) continue;
+    if (board_->claim_report()) {
+      fmt::print(stderr, "actor {} (process {}) has been stopped for {:.0f} s; the actors were{}\n",
+                 a, pid, to_s(patience_), describe(*board_, names_));
+    }
+    kill(pid, SIGKILL);
+    ended = true;
+  }
+  return ended;
 }
 
 void MpiSession::ring_all() {

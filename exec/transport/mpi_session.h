@@ -60,7 +60,8 @@ class MpiSession {
   std::atomic<std::int64_t>& gathers_entered(std::int32_t rank);
 
   // Called now and then by who waits. Throws when the run has failed, or when for a long time (60
-  // s, or PENSTOCK_WATCHDOG_S) everybody has been waiting and nobody has moved.
+  // s, or PENSTOCK_WATCHDOG_S) everybody has been waiting and nobody has moved. A process that has
+  // been stopped (SIGSTOP) for as long is reported and ended, and so the run.
   void check();
   void ring_all();
 
@@ -71,6 +72,9 @@ class MpiSession {
     alignas(64) std::array<std::array<std::byte, kGatherBytes>, 2> gather;
   };
   Control& control(std::int32_t rank) const;
+  // A process that a signal has stopped cannot take part in an orderly end. True: there was one,
+  // and mpirun will end all others now that it is dead.
+  bool end_stopped();
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm host_ = MPI_COMM_NULL;
@@ -83,7 +87,8 @@ class MpiSession {
   ActionNames names_;
   Nanoseconds patience_ = 0;
   std::uint64_t progress_ = 0;
-  Nanoseconds moved_ = 0;  // when progress_ was seen to change
+  Nanoseconds moved_ = 0;    // when progress_ was seen to change
+  Nanoseconds checked_ = 0;  // when check() was called last
 };
 
 // Runs the rest of the program as actor `session.rank()`. PENSTOCK_TRANSPORT: "window" (slots in

@@ -82,5 +82,6 @@ class Executor {
 // Opens the module beside the running program (or in `PENSTOCK_EXEC_MODULE`) and starts MPI when
 // mpirun launched this process. Throws RunError with a hint when the module is not there.
 Executor& load_executor();
+bool executor_is_loaded();
 
 }  // namespace penstock

@@ -73,6 +73,8 @@ struct Experiment {
   TrainSettings train;
 
   std::int32_t microbatches() const { return batch.global / (batch.micro * parallel.data); }
+  // False: the sleep device, so there is no loss, no norm and no parameter.
+  bool learns() const { return model && train.device != DeviceKind::Sleep; }
 };
 
 // True when `content` is JSON with the "penstock" key, false when it is a schedule in any format.

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -120,6 +121,19 @@ TEST_F(Data, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal(write("x.bin", "abcdefgh")), HasSubstr("token_bytes: 2"));
   EXPECT_THAT(refusal(write("odd.bin", "abc"), 2), HasSubstr("3 bytes"));
   EXPECT_THAT(refusal(write("wide.bin", "abc"), 3), HasSubstr("3 bytes per token"));
+  const auto pipe = folder_ / "pipe";  // nobody writes into it
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(refusal(pipe.string()), HasSubstr("not a regular file"));
+}
+
+TEST_F(Data, RefusesAWidthThatIsNotTheFiles) {
+  const auto gpt2 = write("a.bin", llmc(20240520, 1, 2, packed<std::uint16_t>({1, 2})));
+  EXPECT_EQ(open(gpt2, 2).count(), 2);
+  EXPECT_THAT(refusal(gpt2, 4), HasSubstr("holds tokens of 2 bytes"));
+  write("b.idx", megatron_index(8, 2));
+  const auto megatron = write("b.bin", packed<std::uint16_t>({1, 2, 3, 4, 5}));
+  EXPECT_EQ(open(megatron, 2).count(), 5);
+  EXPECT_THAT(refusal(megatron, 1), HasSubstr("holds tokens of 2 bytes"));
 }
 
 TEST_F(Data, RefusesBrokenLlmc) {
@@ -127,6 +141,9 @@ TEST_F(Data, RefusesBrokenLlmc) {
   EXPECT_THAT(refusal(write("a.bin", llmc(20240520, 2, 2, tokens))), HasSubstr("version 2"));
   EXPECT_THAT(refusal(write("b.bin", llmc(20240520, 1, 3, tokens))),
               HasSubstr("3 tokens announced, 2 held"));
+  EXPECT_THAT(refusal(write("e.bin", llmc(20240520, 1, 1, tokens))),
+              HasSubstr("1 tokens announced, 2 held"));
+  EXPECT_THAT(refusal(write("f.bin", llmc(20240520, 1, 2, tokens + "x"))), HasSubstr("truncated"));
   EXPECT_THAT(refusal(write("c.bin", llmc(20240520, 1, -1, tokens))), HasSubstr("-1 tokens"));
   EXPECT_THAT(refusal(write("d.bin", llmc(20240520, 1, 2, tokens).substr(0, 100))),
               HasSubstr("too few for llm.c's header"));
@@ -148,6 +165,8 @@ TEST_F(Data, RefusesBrokenMegatron) {
   EXPECT_THAT(with(34, packed<std::int32_t>({-1})), HasSubstr("does not follow"));
   EXPECT_THAT(with(42, packed<std::int64_t>({8})), HasSubstr("does not follow"));
   EXPECT_THAT(with(0, "M"), HasSubstr("5 tokens of 2 bytes announced, the .bin holds 8"));
+  write("a.idx", index.substr(0, index.size() - 1));
+  EXPECT_THAT(refusal(bin), HasSubstr("3 document entries announced, 2 held"));
   write("a.idx", index.substr(0, 20));
   EXPECT_THAT(refusal(bin), HasSubstr("too few for the header"));
 }

@@ -3,9 +3,11 @@
 import json
 import math
 import os
+import signal
+import subprocess
 import sys
 
-from cli import CONFIGS, PENSTOCK, mpirun, penstock, run, scratch, scratch_folder
+from cli import CONFIGS, ENVIRONMENT, PENSTOCK, ROOT, mpirun, penstock, run, scratch, scratch_folder
 from tap import case, main
 
 TINY = CONFIGS / "training" / "tiny-gpt.json"
@@ -158,6 +160,65 @@ def a_loss_that_is_no_number_ends_the_run_naming_step_actor_and_op():
     result = mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--set",
                     "train.optimizer.lr=1e18", "--set", "train.optimizer.clip=0", code=3)
     assert "step" in result.err and "actor" in result.err, result.err
+
+
+@case
+def a_stopped_process_ends_the_run_with_one_message():
+    for transport in ["window", "mpi"]:
+        command = ["mpirun", "-n", "2", PENSTOCK, "train", str(TINY), "--set",
+                   "parallel.pipeline=2", "--set", "train.steps=100000"]
+        process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, env={
+            **ENVIRONMENT, "PENSTOCK_WATCHDOG_S": "1", "PENSTOCK_TRANSPORT": transport})
+        for line in process.stderr:
+            if line.startswith("step"):
+                break
+        children = subprocess.run(["pgrep", "-P", str(process.pid), "penstock"], text=True,
+                                  capture_output=True, check=True).stdout.split()
+        os.kill(int(children[1]), signal.SIGSTOP)
+        err = process.communicate(timeout=60)[1]
+        assert process.returncode != 0
+        one_message(err, f"(process {children[1]}) has been stopped for 1 s")
+        one_message(err, "the actors were")
+
+
+@case
+def the_command_to_use_can_be_pasted():
+    result = mpirun(2, "train", TINY, "--set", 'schedule={"name": "gpipe"}', code=1)
+    assert """--set 'schedule={"name": "gpipe"}'""" in result.err, result.err
+
+
+@case
+def what_only_other_processes_lack_is_said_too():
+    # Two applications under one mpirun: rank 1 is told another file.
+    result = run(["mpirun", "-n", "1", PENSTOCK, "train", str(TINY), ":", "-n", "1", PENSTOCK,
+                  "train", "absent.json"], "", (1, 3), 60)
+    assert result.err.strip(), "nobody spoke"
+
+
+@case
+def a_model_that_does_not_fit_is_refused_before_it_is_allocated():
+    model = json.loads((CONFIGS / "models" / "tiny-gpt.json").read_text())
+    model.update(n_embd=65536, n_layer=1000)
+    path = scratch("huge.json", json.dumps(model))
+    for processes in [1, 2]:
+        result = mpirun(processes, "train", TINY, "--set", f"parallel.pipeline={processes}",
+                        "--set", f"model={path}", code=1)
+        one_message(result.err, "GiB are free")
+    one_message(mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--set",
+                       "batch.global=8388608", "--set", "batch.micro=4194304", code=1).err,
+                "GiB are free")
+
+
+@case
+def the_sleep_device_has_no_loss_to_show():
+    costs = '{"uniform": {"forward_ms": 1, "backward_ms": 2}}'
+    summary, _, result = train(2, "train.device=sleep", f"costs={costs}", steps=2)
+    assert summary["losses"] == [None, None] and "nan" not in result.err + result.out, result.err
+
+
+@case
+def an_empty_output_folder_is_wrong_usage():
+    one_message(mpirun(2, "train", TINY, "--out", "", code=2).err, "--out needs a folder")
 
 
 @case

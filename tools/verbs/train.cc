@@ -54,7 +54,7 @@ class MetricsFile {
 
 void show_step(const StepRecord& record, const Experiment& experiment) {
   std::string line = fmt::format("step {:>4}/{}", record.step, experiment.train.steps);
-  if (experiment.model) {
+  if (experiment.learns()) {
     const double tokens = static_cast<double>(tokens_per_step(experiment));
     line += fmt::format(" | loss {:.4f} | norm {:.4f} | lr {:.2e} | {:.1f} ms | {:.0f} tok/s",
                         record.loss, record.gradient_norm, record.learning_rate,
@@ -75,6 +75,7 @@ int run_train(const Arguments& arguments) {
   const RunPlan plan = make_run_plan(prepared, costs);
   // Every process looks, so that all stop alike, before MPI starts, when it cannot be written.
   const std::string folder = arguments.text_or("out", "");
+  if (arguments.has("out") && folder.empty()) throw UsageError("--out needs a folder");
   if (!folder.empty()) ensure_writable_folder(folder);
   Executor& executor = load_executor();
   std::optional<MetricsFile> metrics;
