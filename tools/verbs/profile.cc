@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "console.h"
 #include "penstock/execute.h"
 #include "penstock/files.h"
@@ -13,6 +15,10 @@ int run_profile(const Arguments& arguments) {
   const Prepared prepared =
       prepare(read_experiment(arguments.positional()[0], arguments.list("set")));
   const auto costs = given_costs(prepared.experiment, prepared.program.schedule);
+  if (arguments.has("output")) {  // known before the measuring, not after it
+    const auto folder = std::filesystem::path(arguments.text("output")).parent_path();
+    ensure_writable_folder(folder.empty() ? "." : folder.string());
+  }
   RunPlan plan = make_run_plan(prepared, costs);
   plan.train.steps = 0;
   const RunResult result = load_executor().run(plan, {.profile_steps = steps});
