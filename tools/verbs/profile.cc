@@ -15,7 +15,7 @@ int run_profile(const Arguments& arguments) {
   const Prepared prepared =
       prepare(read_experiment(arguments.positional()[0], arguments.list("set")));
   const auto costs = given_costs(prepared.experiment, prepared.program.schedule);
-  if (arguments.has("output")) {  // known before the measuring, not after it
+  if (arguments.text_or("output", "-") != "-") {  // known before the measuring, not after it
     const auto folder = std::filesystem::path(arguments.text("output")).parent_path();
     ensure_writable_folder(folder.empty() ? "." : folder.string());
   }
