@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "console.h"
+#include "penstock/allocation.h"
 #include "penstock/error.h"
 #include "penstock/nearest.h"
 #include "verbs.h"
@@ -77,6 +78,7 @@ int dispatch(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using namespace std::string_literals;
+  penstock::keep_freed_memory();
   try {
     return penstock::dispatch(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const penstock::RunError& error) {
