@@ -103,7 +103,8 @@ def best_of_three(key, processes, **options):
 def the_sleep_device_takes_the_time_that_was_predicted():
     summary, _, _ = train(8, config=SLEEP, steps=4)
     assert summary["prediction_source"] == "file" and summary["parameters_sha256"] is None
-    assert abs(summary["predicted_s"] - 0.345) < 1e-9  # 3 * 5 ms * (16 + 8 - 1)
+    # 3 * 5 ms * (16 + 8 - 1) from the given ops, and the hops that this machine was measured to take
+    assert 0.345 <= summary["predicted_s"] < 0.350, summary["predicted_s"]
     for processes in [4, 8]:
         error = best_of_three("error_percent", processes, config=SLEEP, steps=8)
         assert abs(error) <= 3, (processes, error)

@@ -65,6 +65,16 @@ void show_step(const StepRecord& record, const Experiment& experiment) {
   progress(line, record.step == experiment.train.steps);
 }
 
+// The given costs, with the profile's messages where they say nothing of messages: what a hop takes
+// is this machine's, whoever made up the ops.
+CostTable with_measured_messages(CostTable given, const CostTable& profile) {
+  for (std::size_t stage = 0; stage < given.stages.size(); ++stage) {
+    MessageCost& message = given.stages[stage].message;
+    if (message == MessageCost{}) message = profile.stages[stage].message;
+  }
+  return given;
+}
+
 }  // namespace
 
 int run_train(const Arguments& arguments) {
@@ -80,14 +90,15 @@ int run_train(const Arguments& arguments) {
   Executor& executor = load_executor();
   std::optional<MetricsFile> metrics;
   if (!folder.empty() && executor.speaks()) metrics.emplace(folder + "/metrics.jsonl");
-  RunResult result = executor.run(
-      plan, {.profile_steps = costs ? 0 : kProfileSteps, .on_step = [&](const StepRecord& record) {
-               show_step(record, experiment);
-               if (metrics) metrics->add(record, tokens_per_step(experiment));
-             }});
+  RunResult result =
+      executor.run(plan, {.profile_steps = kProfileSteps, .on_step = [&](const StepRecord& record) {
+                            show_step(record, experiment);
+                            if (metrics) metrics->add(record, tokens_per_step(experiment));
+                          }});
   if (!result.root) return 0;
 
-  const CostTable prediction = costs ? *costs : result.profile;
+  const CostTable prediction =
+      costs ? with_measured_messages(*costs, result.profile) : result.profile;
   const TrainingReport report =
       make_training_report(prepared, std::move(result), prediction,
                            costs ? PredictionSource::File : PredictionSource::Profile);
