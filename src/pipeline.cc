@@ -19,19 +19,33 @@ std::vector<std::int32_t> neighbours(const Pipeline& pipeline, std::ptrdiff_t st
   return neighbour;
 }
 
-}  // namespace
-
-Pipeline loop_pipeline(std::int32_t actors, std::int32_t chunks, std::int32_t microbatches) {
+// Stages 0, 1, .. along one route; actor_of(chunk, i) runs the i-th stage of a chunk.
+template <typename ActorOf>
+Pipeline one_route(std::int32_t actors, std::int32_t chunks, std::int32_t microbatches,
+                   ActorOf actor_of) {
   assert(actors >= 1 && chunks >= 1 && microbatches >= 1 && "generators check their sizes first");
   Pipeline pipeline;
   pipeline.actors = actors;
   for (std::int32_t stage = 0; stage < actors * chunks; ++stage) {
-    pipeline.stages.push_back({.actor = stage % actors, .part = stage});
+    pipeline.stages.push_back({.actor = actor_of(stage / actors, stage % actors), .part = stage});
   }
   pipeline.routes.emplace_back(pipeline.stages.size());
   std::iota(pipeline.routes[0].begin(), pipeline.routes[0].end(), 0);
   pipeline.microbatches.resize(static_cast<std::size_t>(microbatches));
   return pipeline;
+}
+
+}  // namespace
+
+Pipeline loop_pipeline(std::int32_t actors, std::int32_t chunks, std::int32_t microbatches) {
+  return one_route(actors, chunks, microbatches,
+                   [](std::int32_t /*chunk*/, std::int32_t i) { return i; });
+}
+
+Pipeline v_pipeline(std::int32_t actors, std::int32_t chunks, std::int32_t microbatches) {
+  return one_route(actors, chunks, microbatches, [=](std::int32_t chunk, std::int32_t i) {
+    return chunk % 2 == 0 ? i : actors - 1 - i;
+  });
 }
 
 std::vector<std::int32_t> next_on_route(const Pipeline& pipeline) {

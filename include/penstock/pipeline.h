@@ -46,6 +46,12 @@ struct Pipeline {
 //   loop_pipeline(2, 2, 4): stages 0 and 2 on actor 0, 1 and 3 on actor 1, four microbatches
 Pipeline loop_pipeline(std::int32_t actors, std::int32_t chunks, std::int32_t microbatches);
 
+// One route over actors * chunks stages that runs down the actors and back up: an odd chunk meets
+// them in reverse, so the stages at a turn are neighbours on one actor. Stage s holds part s.
+// REQUIRES: all arguments >= 1.
+//   v_pipeline(2, 2, 4): stages 0 and 3 on actor 0, 1 and 2 on actor 1, four microbatches
+Pipeline v_pipeline(std::int32_t actors, std::int32_t chunks, std::int32_t microbatches);
+
 // Position of every stage on its route; -1 for a stage on none. next_on_route(p)[s] is the stage
 // after s on its route, or -1 at the end; previous_on_route likewise. One entry per stage.
 // REQUIRES: check(schedule) found no fault in the pipeline.
