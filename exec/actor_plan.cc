@@ -92,6 +92,8 @@ class Planner {
   void plan_compute(Task& task) {
     const Compute& compute = program_.computes[static_cast<std::size_t>(task.index)];
     task.op = compute.op;
+    task.overlaps_previous = compute.overlaps_previous;
+    if (!task.overlaps_previous) pair_begin_ = task.index;
     last_compute_ = task.index;
     last_compute_task_ = static_cast<std::int32_t>(plan_.tasks.size());
     const std::size_t here = cell(task.op.stage, task.op.microbatch);
@@ -114,7 +116,8 @@ class Planner {
 
   void plan_send(Task& task) {
     const Message& message = program_.messages[static_cast<std::size_t>(task.index)];
-    if (message.producer == last_compute_) task.compute_task = last_compute_task_;
+    const bool just_made = pair_begin_ <= message.producer && message.producer <= last_compute_;
+    if (just_made) task.compute_task = last_compute_task_;
     plan_.send_floats =
         std::max(plan_.send_floats, message_floats(program_, message, boundary_floats_, previous_));
   }
@@ -162,7 +165,8 @@ class Planner {
   std::vector<Operand> gradient_;    // of its B or I
   std::vector<OpKind> last_reader_;  // of its activation
   std::vector<std::int32_t> sent_as_;
-  std::int32_t last_compute_ = -1;
+  std::int32_t pair_begin_ = 0;     // the compute that the latest pair began with
+  std::int32_t last_compute_ = -1;  // the latest; of a pair the second
   std::int32_t last_compute_task_ = -1;
 };
 
@@ -270,12 +274,6 @@ std::vector<Problem> executable_problems(const Program& program) {
                                   [](const Microbatch& m) { return m.slices() > 1; });
   if (sliced) {
     problems.push_back({program.schedule.name, "token slices are not executable yet", kHint});
-  }
-  std::vector<std::int32_t> parts;
-  for (const Stage& stage : pipeline.stages) parts.push_back(stage.part);
-  std::sort(parts.begin(), parts.end());
-  if (std::adjacent_find(parts.begin(), parts.end()) != parts.end()) {
-    problems.push_back({program.schedule.name, "mirrored stages are not executable yet", kHint});
   }
   const auto has_norm = [](const std::vector<Action>& actions) {
     return std::count_if(actions.begin(), actions.end(),

@@ -27,9 +27,11 @@ struct Operand {
 
 struct Task {
   ActionKind kind = ActionKind::Compute;
-  std::int32_t index = 0;          // the action's: a compute, a message, a group or a stage
-  std::int32_t compute_task = -1;  // Send: the task right before it, if that made the tensor
-  Op op;                           // Compute
+  std::int32_t index = 0;  // the action's: a compute, a message, a group or a stage
+  std::int32_t compute_task =
+      -1;  // Send: the op right before it, if that or its pair made the tensor
+  Op op;   // Compute
+  bool overlaps_previous = false;  // Compute: of a pair, which starts when all its inputs are there
   Operand input;
   Operand output;
   std::array<Operand, 2> released;  // inputs that nobody needs after this task
@@ -64,8 +66,8 @@ std::vector<Channel> plan_channels(const Program& program, std::span<const Actor
 // "3B1, needs the gradient of 4B1 from actor 2", for every action of every actor.
 ActionNames action_names(const Program& program);
 
-// What the executor cannot run yet (it can be simulated): token slices, mirrored stages, a program
-// without step end. Empty: executable.
+// What the executor cannot run yet (it can be simulated): token slices, a program without step end.
+// Empty: executable.
 std::vector<Problem> executable_problems(const Program& program);
 
 }  // namespace penstock

@@ -64,13 +64,25 @@ void Interpreter::run(std::int64_t step, StepEnd& step_end, std::span<Mark> mark
 
 void Interpreter::compute(std::size_t index) {
   const Task& task = plan_.tasks[index];
+  await_rest_of_pair(index);
   const std::span<const float> in = input(task.input);
   const std::span<float> out = output(task.output);
-  marks_[index].start = now();
+  // A pair is one piece of work: no gap between its ops.
+  marks_[index].start = task.overlaps_previous ? marks_[index - 1].end : now();
   device_.run(task.op, in, out);
   marks_[index].end = now();
   for (const Operand& operand : task.released) release(operand);
-  poll();
+  const bool pair_goes_on =
+      index + 1 < plan_.tasks.size() && plan_.tasks[index + 1].overlaps_previous;
+  if (!pair_goes_on) poll();
+}
+
+// A pair starts when the inputs of all its ops are there.
+void Interpreter::await_rest_of_pair(std::size_t index) {
+  for (std::size_t i = index + 1; i < plan_.tasks.size() && plan_.tasks[i].overlaps_previous; ++i) {
+    const Operand& operand = plan_.tasks[i].input;
+    if (operand.place == Place::Message) await(operand.index);
+  }
 }
 
 std::int64_t Interpreter::number(std::int32_t message) const {

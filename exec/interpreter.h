@@ -49,6 +49,7 @@ class Interpreter {
   std::span<float> output(const Operand& operand);
   void release(const Operand& operand);
   void await(std::int32_t message);
+  void await_rest_of_pair(std::size_t index);
   void arrived(std::size_t posted, Nanoseconds time);
   void poll();
   void reap();

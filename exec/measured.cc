@@ -29,6 +29,7 @@ Span make_span(const Program& program, const Action& action, std::int32_t actor)
   if (action.kind == ActionKind::Compute) {
     span.op = program.computes[index].op;
     span.awaits = program.computes[index].awaits;
+    span.overlaps_previous = program.computes[index].overlaps_previous;
   } else if (action.kind == ActionKind::ReduceGradients) {
     span.op.stage = own_stage(program, action.index, actor);
   } else {

@@ -32,13 +32,19 @@ struct Samples {
   std::vector<Nanoseconds> norm;
 };
 
+struct Sum {
+  Nanoseconds time = 0;
+  Nanoseconds count = 0;
+  void add(Nanoseconds each) {
+    time += each;
+    ++count;
+  }
+  Nanoseconds mean() const { return time / count; }  // REQUIRES: count > 0
+};
+
 using Marks = std::vector<std::vector<Mark>>;  // [actor][task]
 
 void add_ops(Samples& samples, const Program& program, const Marks& marks) {
-  struct Sum {
-    Nanoseconds time = 0;
-    Nanoseconds count = 0;
-  };
   std::vector<std::array<Sum, kOpKinds>> sums(samples.stages.size());
   for (std::size_t a = 0; a < marks.size(); ++a) {
     for (std::size_t i = 0; i < marks[a].size(); ++i) {
@@ -50,16 +56,13 @@ void add_ops(Samples& samples, const Program& program, const Marks& marks) {
       }
       if (action.kind != ActionKind::Compute) continue;
       const Op& op = program.computes[index].op;
-      Sum& sum = sums[static_cast<std::size_t>(op.stage)][static_cast<std::size_t>(op.kind)];
-      sum.time += mark.end - mark.start;
-      ++sum.count;
+      sums[static_cast<std::size_t>(op.stage)][static_cast<std::size_t>(op.kind)].add(mark.end -
+                                                                                      mark.start);
     }
   }
   for (std::size_t s = 0; s < sums.size(); ++s) {
     for (std::size_t k = 0; k < sums[s].size(); ++k) {
-      if (sums[s][k].count > 0) {
-        samples.stages[s].op[k].push_back(sums[s][k].time / sums[s][k].count);
-      }
+      if (sums[s][k].count > 0) samples.stages[s].op[k].push_back(sums[s][k].mean());
     }
   }
 }
@@ -77,12 +80,16 @@ Nanoseconds collective_time(const Program& program, const Marks& marks, const Ac
 
 void add_collectives(Samples& samples, const Program& program, const Marks& marks) {
   samples.norm.push_back(collective_time(program, marks, {ActionKind::GlobalNorm, 0}));
+  // A stage has one cost for all its reductions (tied, mirrored), so it gets their mean.
+  std::vector<Sum> sums(samples.stages.size());
   for (std::size_t g = 0; g < program.shared.size(); ++g) {
     const Action action{ActionKind::ReduceGradients, static_cast<std::int32_t>(g)};
     const Nanoseconds time = collective_time(program, marks, action);
-    for (const std::int32_t stage : program.shared[g]) {
-      samples.stages[static_cast<std::size_t>(stage)].reduce.push_back(time);
-    }
+    for (const std::int32_t stage : program.shared[g])
+      sums[static_cast<std::size_t>(stage)].add(time);
+  }
+  for (std::size_t s = 0; s < sums.size(); ++s) {
+    if (sums[s].count > 0) samples.stages[s].reduce.push_back(sums[s].mean());
   }
 }
 

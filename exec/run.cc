@@ -59,7 +59,7 @@ std::string gather_digest(const RunPlan& plan, const Device& device, Transport& 
   std::string lines;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (stages[s].actor != transport.actor()) continue;
-    lines += digest_lines(device.digests(static_cast<std::int32_t>(s)));
+    lines += digest_lines(device.parameters(static_cast<std::int32_t>(s)));
   }
   return parameters_digest(gather_text(transport, lines));
 }

@@ -68,10 +68,10 @@ std::string plan_digest(const RunPlan& plan) {
   return sha256(out.bytes());
 }
 
-std::string digest_lines(std::span<const TensorDigest> tensors) {
+std::string digest_lines(std::span<const ParameterView> tensors) {
   std::string lines;
-  for (const TensorDigest& t : tensors) {
-    lines += fmt::format("{} [{}] {}\n", t.name, fmt::join(t.shape, ", "), t.sha256);
+  for (const ParameterView& t : tensors) {
+    lines += fmt::format("{} [{}] {}\n", t.name, fmt::join(t.shape, ", "), sha256(t.values));
   }
   return lines;
 }

@@ -13,8 +13,8 @@ namespace penstock {
 // Of everything that makes processes run the same steps: program, sizes, optimizer, seed, data.
 std::string plan_digest(const RunPlan& plan);
 
-// One line per tensor: name, shape, SHA-256 of its values.
-std::string digest_lines(std::span<const TensorDigest> tensors);
+// One line per tensor: name, shape, SHA-256 of its fp32 little-endian values.
+std::string digest_lines(std::span<const ParameterView> tensors);
 
 // Of the sorted lines of all actors, a tensor that several hold once; empty for no tensors. Throws
 // RunError when two copies of a tensor differ.

@@ -67,26 +67,38 @@ bool SharedGradients::is_mine(std::int32_t stage) const {
   return owner(program_, stage) == transport_.actor();
 }
 
+std::span<float> SharedGradients::share(std::span<const std::int32_t> group, std::int32_t stage) {
+  const std::vector<Stage>& stages = program_.schedule.pipeline.stages;
+  const auto part = [&](std::int32_t s) { return stages[static_cast<std::size_t>(s)].part; };
+  const bool mirrored =
+      std::ranges::all_of(group, [&](std::int32_t s) { return part(s) == part(stage); });
+  return mirrored ? device_.gradients(stage) : device_.shared_gradient(stage);
+}
+
 void SharedGradients::reduce(std::int32_t group) {
   std::vector<std::int32_t> stages = program_.shared[static_cast<std::size_t>(group)];
   std::sort(stages.begin(), stages.end());
+  std::vector<std::span<float>> shares(stages.size());  // empty: another actor's
   std::size_t floats = 0;
-  for (const std::int32_t stage : stages) {
-    if (is_mine(stage)) floats = device_.shared_gradient(stage).size();
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (!is_mine(stages[i])) continue;
+    shares[i] = share(stages, stages[i]);
+    floats = shares[i].size();
   }
   for (std::size_t offset = 0; offset < floats; offset += kPiece) {
-    reduce_piece(stages, offset, std::min(kPiece, floats - offset));
+    reduce_piece(stages, shares, offset, std::min(kPiece, floats - offset));
   }
 }
 
-void SharedGradients::reduce_piece(std::span<const std::int32_t> stages, std::size_t offset,
+void SharedGradients::reduce_piece(std::span<const std::int32_t> stages,
+                                   std::span<const std::span<float>> shares, std::size_t offset,
                                    std::size_t floats) {
   const std::int32_t me = transport_.actor();
   std::vector<std::span<const float>> parts(stages.size());  // in stage order
   std::vector<Ticket> sends;
   std::vector<Ticket> receives;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (is_mine(stages[i])) parts[i] = device_.shared_gradient(stages[i]).subspan(offset, floats);
+    if (is_mine(stages[i])) parts[i] = shares[i].subspan(offset, floats);
   }
   for (const auto& [from, to] : owner_pairs(program_, stages)) {
     for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -110,9 +122,9 @@ void SharedGradients::reduce_piece(std::span<const std::int32_t> stages, std::si
   }
   for (const Ticket ticket : receives) transport_.release(ticket);
   for (const Ticket ticket : sends) transport_.wait(ticket);  // before their source is overwritten
-  for (const std::int32_t stage : stages) {
-    if (!is_mine(stage)) continue;
-    std::copy_n(sum_.begin(), floats, device_.shared_gradient(stage).subspan(offset).begin());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (!is_mine(stages[i])) continue;
+    std::copy_n(sum_.begin(), floats, shares[i].subspan(offset).begin());
   }
 }
 

@@ -1,4 +1,5 @@
-// File: shared_gradients.h. The gradients of weights that several stages hold, summed.
+// File: shared_gradients.h. The gradients of weights that several stages hold, summed: a tied
+// embedding at both ends of a route, a part in all of its mirrored copies.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,10 @@ class SharedGradients {
   void reduce(std::int32_t group);
 
  private:
-  void reduce_piece(std::span<const std::int32_t> stages, std::size_t offset, std::size_t floats);
+  // An own stage's share of what the group holds in common.
+  std::span<float> share(std::span<const std::int32_t> group, std::int32_t stage);
+  void reduce_piece(std::span<const std::int32_t> stages, std::span<const std::span<float>> shares,
+                    std::size_t offset, std::size_t floats);
   bool is_mine(std::int32_t stage) const;
 
   const Program& program_;

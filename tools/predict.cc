@@ -1,30 +1,29 @@
 #include "predict.h"
 
+#include <algorithm>
+
 #include "penstock/error.h"
 
 namespace penstock {
 namespace {
 
-// The stage whose part holds the model's block `block`, or -1. Parts are in stage order on the one
-// route that an executable schedule has.
-std::int32_t stage_with_block(const Split& split, const Pipeline& pipeline, std::int32_t block) {
-  for (std::size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
-    const auto part = static_cast<std::size_t>(pipeline.stages[stage].part);
-    if (split.first[part] <= block && block < split.first[part + 1]) {
-      return static_cast<std::int32_t>(stage);
-    }
-  }
-  return -1;
+// The number of the part that holds the model's block `block`. Along a route it is the stage's
+// place, too.
+std::size_t part_with_block(const Split& split, std::int32_t block) {
+  const auto behind = std::upper_bound(split.first.begin(), split.first.end(), block);
+  return static_cast<std::size_t>(behind - split.first.begin()) - 1;
 }
 
-// Tied embeddings: the stages with E and with L share one tensor, if they are two.
+// Tied embeddings: on each route the stages with E and with L share one tensor, if they are two.
 std::vector<std::vector<std::int32_t>> shared_stages(const Experiment& experiment,
                                                      const Split& split, const Pipeline& pipeline) {
   if (!experiment.model || !experiment.model->tied_embeddings) return {};
-  const std::int32_t first = stage_with_block(split, pipeline, 0);
-  const std::int32_t last = stage_with_block(split, pipeline, experiment.model->layers + 1);
+  const std::size_t first = part_with_block(split, 0);
+  const std::size_t last = part_with_block(split, experiment.model->layers + 1);
   if (first == last) return {};
-  return {{first, last}};
+  std::vector<std::vector<std::int32_t>> groups;
+  for (const Route& route : pipeline.routes) groups.push_back({route[first], route[last]});
+  return groups;
 }
 
 }  // namespace

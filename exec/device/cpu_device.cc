@@ -128,7 +128,8 @@ class StepTokens {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(const RunPlan& plan, std::int32_t actor) : optimizer_(plan.train.optimizer) {
+  CpuDevice(const RunPlan& plan, std::int32_t actor)
+      : pipeline_(plan.program.schedule.pipeline), optimizer_(plan.train.optimizer) {
     use_one_blas_thread();
     check_model(plan);
     check_ends(plan);
@@ -169,15 +170,14 @@ class CpuDevice final : public Device {
   }
 
   double loss_sum(std::int32_t microbatch) const override {
-    for (const auto& stage : stages_) {
-      if (stage && stage->is_last()) return stage->loss_sum(microbatch);
-    }
-    return 0;
+    const auto& last = stages_[static_cast<std::size_t>(last_stage(microbatch))];
+    return last ? last->loss_sum(microbatch) : 0;
   }
 
   std::span<float> shared_gradient(std::int32_t stage) override {
     return at(stage).shared_gradient();
   }
+  std::span<float> gradients(std::int32_t stage) override { return at(stage).gradients(); }
   std::vector<TensorNorm> squared_norms(std::int32_t stage) const override {
     return at(stage).squared_norms();
   }
@@ -187,8 +187,8 @@ class CpuDevice final : public Device {
         optimizer_,
         {.step = step, .learning_rate = learning_rate, .gradient_scale = gradient_scale});
   }
-  std::vector<TensorDigest> digests(std::int32_t stage) const override {
-    return at(stage).digests();
+  std::vector<ParameterView> parameters(std::int32_t stage) const override {
+    return at(stage).parameters();
   }
 
   void save() override {
@@ -204,7 +204,12 @@ class CpuDevice final : public Device {
 
  private:
   CpuStage& at(std::int32_t stage) const { return *stages_[static_cast<std::size_t>(stage)]; }
+  std::int32_t last_stage(std::int32_t microbatch) const {
+    const auto route = pipeline_.microbatches[static_cast<std::size_t>(microbatch)].route;
+    return pipeline_.routes[static_cast<std::size_t>(route)].back();
+  }
 
+  const Pipeline& pipeline_;
   Optimizer optimizer_;
   std::int64_t boundary_ = 0;
   std::vector<std::unique_ptr<CpuStage>> stages_;  // [stage]; null: another actor's

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "device/digest.h"
 #include "model/initial_values.h"
 
 namespace penstock {
@@ -142,14 +141,14 @@ void CpuStage::update(const Optimizer& optimizer, const AdamwStep& step) {
   }
 }
 
-std::vector<TensorDigest> CpuStage::digests() const {
-  std::vector<TensorDigest> digests;
+std::vector<ParameterView> CpuStage::parameters() const {
+  std::vector<ParameterView> views;
   for (const PartTensor& tensor : parameters_.tensors()) {
-    digests.push_back({.name = tensor.info.name,
-                       .shape = tensor.info.shape,
-                       .sha256 = sha256(parameters_.values(tensor))});
+    views.push_back({.name = tensor.info.name,
+                     .shape = tensor.info.shape,
+                     .values = parameters_.values(tensor)});
   }
-  return digests;
+  return views;
 }
 
 void CpuStage::save() {

@@ -42,9 +42,10 @@ class CpuStage {
   std::int64_t activation_bytes() const;
   std::int64_t weight_bytes() const;
   std::span<float> shared_gradient();
+  std::span<float> gradients() { return parameters_.gradients(); }
   std::vector<TensorNorm> squared_norms() const;
   void update(const Optimizer& optimizer, const AdamwStep& step);
-  std::vector<TensorDigest> digests() const;
+  std::vector<ParameterView> parameters() const;
   void save();
   void restore();
 

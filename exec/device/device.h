@@ -19,11 +19,11 @@ struct TensorNorm {
   double squared = 0;
 };
 
-// One parameter tensor as the parameters hash sees it.
-struct TensorDigest {
+// One parameter tensor with its present values, which stay the device's.
+struct ParameterView {
   std::string name;  // Hugging Face's
   std::vector<std::int64_t> shape;
-  std::string sha256;  // of the fp32 little-endian values, hex
+  std::span<const float> values;
 };
 
 // One object per actor, used by that actor's thread only. Activations and gradients at stage
@@ -53,16 +53,18 @@ class Device {
   // Sum over the microbatch's tokens of the cross-entropy, after its F on the last stage.
   virtual double loss_sum(std::int32_t microbatch) const = 0;
 
-  // The gradient accumulator of the weights that `stage` shares with another (tied embeddings);
-  // empty when it shares none.
+  // The gradient accumulator of the embedding that `stage` shares with the other end of its route
+  // (tied embeddings); empty when it shares none.
   virtual std::span<float> shared_gradient(std::int32_t stage) = 0;
+  // All gradient accumulators of the stage, laid out alike in stages that hold the same part.
+  virtual std::span<float> gradients(std::int32_t stage) = 0;
   virtual std::vector<TensorNorm> squared_norms(std::int32_t stage) const = 0;
 
   // The optimizer on one stage: gradients are multiplied by `gradient_scale` (clipping) first.
   virtual void update(std::int32_t stage, std::int64_t step, double learning_rate,
                       double gradient_scale) = 0;
 
-  virtual std::vector<TensorDigest> digests(std::int32_t stage) const = 0;
+  virtual std::vector<ParameterView> parameters(std::int32_t stage) const = 0;
 
   // Parameters and optimizer state, to undo profiling steps.
   virtual void save() = 0;

@@ -39,9 +39,10 @@ class SleepDevice final : public Device {
     pass(at(stage).reduce);
     return {};
   }
+  std::span<float> gradients(std::int32_t stage) override { return shared_gradient(stage); }
   std::vector<TensorNorm> squared_norms(std::int32_t) const override { return {}; }
   void update(std::int32_t stage, std::int64_t, double, double) override { pass(at(stage).update); }
-  std::vector<TensorDigest> digests(std::int32_t) const override { return {}; }
+  std::vector<ParameterView> parameters(std::int32_t) const override { return {}; }
   void save() override {}
   void restore() override {}
 

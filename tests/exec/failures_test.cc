@@ -142,7 +142,6 @@ TEST(Failures, MissingMessageIsNamed) {
 TEST(Failures, WhatCannotRunYetIsSaid) {
   RunPlan plan = small_plan();
   plan.program.schedule.pipeline.microbatches[1].slice_tokens = {16, 21};
-  plan.program.schedule.pipeline.stages[2].part = 0;
   std::vector<std::string> texts(3);
   with_actors(3, [&](Transport& t) {
     try {
@@ -152,7 +151,6 @@ TEST(Failures, WhatCannotRunYetIsSaid) {
     }
   });
   EXPECT_THAT(texts[0], HasSubstr("token slices are not executable yet"));
-  EXPECT_THAT(texts[0], HasSubstr("mirrored stages are not executable yet"));
   EXPECT_THAT(texts[0], HasSubstr("penstock simulate"));
 }
 

@@ -2,6 +2,7 @@
 // their order to the last bit, and inputs that change or go too early are noticed.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdint>
@@ -18,7 +19,6 @@
 #include <fmt/format.h>
 
 #include "device/device.h"
-#include "device/digest.h"
 #include "penstock/execute.h"
 
 namespace penstock {
@@ -30,8 +30,8 @@ struct FakeFaults {
   std::optional<Op> dies_at;  // as if killed
 };
 
-// Stage s: out[i] = in[i] * w_s[i] + 0.1 u[i], u shared by the first and the last stage when
-// `tied`. The loss is the sum of the last output.
+// Part s: out[i] = in[i] * w_s[i] + 0.1 u[i], u shared by the first and the last stage of a route
+// when `tied`. The loss is the sum of the last output.
 class FakeDevice final : public Device {
  public:
   FakeDevice(const RunPlan& plan, bool tied, FakeFaults faults = {})
@@ -45,10 +45,15 @@ class FakeDevice final : public Device {
         cells_(pipeline_.stages.size() * microbatches_),
         losses_(microbatches_) {
     for (std::size_t s = 0; s < tensors_.size(); ++s) {
-      tensors_[s].push_back(Tensor(fmt::format("stage{}.weight", s), static_cast<int>(s)));
+      const std::int32_t part = pipeline_.stages[s].part;
+      tensors_[s].push_back(Tensor(fmt::format("part{}.weight", part), part));
       if (is_tied(static_cast<std::int32_t>(s))) {
         tensors_[s].push_back(Tensor("shared.weight", static_cast<int>(tensors_.size())));
       }
+    }
+    gradients_.resize(tensors_.size());
+    for (std::size_t s = 0; s < tensors_.size(); ++s) {
+      gradients_[s].resize(tensors_[s].size() * kWidth);
     }
   }
 
@@ -60,9 +65,7 @@ class FakeDevice final : public Device {
 
   void begin_step(std::int64_t step) override {
     step_ = step;
-    for (auto& stage : tensors_) {
-      for (Tensor& tensor : stage) tensor.gradient.assign(kWidth, 0.0F);
-    }
+    for (auto& stage : gradients_) std::fill(stage.begin(), stage.end(), 0.0F);
   }
 
   void run(const Op& op, std::span<const float> input, std::span<float> output) override {
@@ -89,36 +92,41 @@ class FakeDevice final : public Device {
 
   std::span<float> shared_gradient(std::int32_t stage) override {
     if (!is_tied(stage)) return {};
-    return tensors_[static_cast<std::size_t>(stage)][1].gradient;
+    return gradient(stage, 1);
+  }
+
+  std::span<float> gradients(std::int32_t stage) override {
+    return gradients_[static_cast<std::size_t>(stage)];
   }
 
   std::vector<TensorNorm> squared_norms(std::int32_t stage) const override {
     std::vector<TensorNorm> norms;
-    for (const Tensor& tensor : tensors_[static_cast<std::size_t>(stage)]) {
+    const auto& tensors = tensors_[static_cast<std::size_t>(stage)];
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
       double squared = 0;
-      for (const float g : tensor.gradient) squared += static_cast<double>(g) * g;
-      norms.push_back({tensor.id, squared});
+      for (const float g : gradient(stage, t)) squared += static_cast<double>(g) * g;
+      norms.push_back({tensors[t].id, squared});
     }
     return norms;
   }
 
   void update(std::int32_t stage, std::int64_t, double learning_rate,
               double gradient_scale) override {
-    for (Tensor& tensor : tensors_[static_cast<std::size_t>(stage)]) {
+    auto& tensors = tensors_[static_cast<std::size_t>(stage)];
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      const std::span<const float> g = gradient(stage, t);
       for (std::size_t i = 0; i < kWidth; ++i) {
-        tensor.value[i] -= static_cast<float>(learning_rate * gradient_scale) * tensor.gradient[i];
+        tensors[t].value[i] -= static_cast<float>(learning_rate * gradient_scale) * g[i];
       }
     }
   }
 
-  std::vector<TensorDigest> digests(std::int32_t stage) const override {
-    std::vector<TensorDigest> digests;
+  std::vector<ParameterView> parameters(std::int32_t stage) const override {
+    std::vector<ParameterView> views;
     for (const Tensor& tensor : tensors_[static_cast<std::size_t>(stage)]) {
-      digests.push_back({.name = tensor.name,
-                         .shape = {kWidth, 1},
-                         .sha256 = sha256(std::as_bytes(std::span(tensor.value)))});
+      views.push_back({.name = tensor.name, .shape = {kWidth, 1}, .values = tensor.value});
     }
-    return digests;
+    return views;
   }
 
   void save() override { saved_ = tensors_; }
@@ -129,7 +137,7 @@ class FakeDevice final : public Device {
 
   struct Tensor {
     Tensor(std::string tensor_name, int tensor_id)
-        : name(std::move(tensor_name)), id(tensor_id), value(kWidth), gradient(kWidth) {
+        : name(std::move(tensor_name)), id(tensor_id), value(kWidth) {
       for (std::size_t i = 0; i < kWidth; ++i) {
         value[i] =
             0.9F + 0.01F * static_cast<float>((i * 7 + static_cast<std::size_t>(id) * 3) % 20);
@@ -138,7 +146,6 @@ class FakeDevice final : public Device {
     std::string name;
     std::int32_t id;
     std::vector<float> value;
-    std::vector<float> gradient;
   };
 
   struct Cell {
@@ -146,6 +153,14 @@ class FakeDevice final : public Device {
     std::vector<float> copy;       // what it was at F
     std::vector<float> gradient;   // of the output
   };
+
+  // Of the stage's tensor number `t`.
+  std::span<float> gradient(std::int32_t stage, std::size_t t) {
+    return gradients(stage).subspan(t * kWidth, kWidth);
+  }
+  std::span<const float> gradient(std::int32_t stage, std::size_t t) const {
+    return std::span(gradients_[static_cast<std::size_t>(stage)]).subspan(t * kWidth, kWidth);
+  }
 
   bool is_tied(std::int32_t stage) const {
     const auto s = static_cast<std::size_t>(stage);
@@ -199,10 +214,9 @@ class FakeDevice final : public Device {
   void backward_weight(const Op& op, Cell& cell) {
     require(std::equal(cell.copy.begin(), cell.copy.end(), cell.input.begin(), cell.input.end()),
             op, "the input of its F has changed");
-    auto& tensors = tensors_[static_cast<std::size_t>(op.stage)];
     for (std::size_t i = 0; i < kWidth; ++i) {
-      tensors[0].gradient[i] += cell.gradient[i] * cell.input[i];
-      if (tensors.size() > 1) tensors[1].gradient[i] += 0.1F * cell.gradient[i];
+      gradient(op.stage, 0)[i] += cell.gradient[i] * cell.input[i];
+      if (is_tied(op.stage)) gradient(op.stage, 1)[i] += 0.1F * cell.gradient[i];
     }
   }
 
@@ -219,6 +233,7 @@ class FakeDevice final : public Device {
   std::int64_t step_ = 0;
   std::vector<std::vector<Tensor>> tensors_;  // by stage
   std::vector<std::vector<Tensor>> saved_;
+  std::vector<std::vector<float>> gradients_;  // by stage
   std::vector<Cell> cells_;
   std::vector<double> losses_;
 };

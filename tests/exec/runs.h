@@ -31,11 +31,13 @@ inline RunResult run_in_process(const RunPlan& plan, const MakeDevice& make_devi
   return result;
 }
 
-// First and last stage of the (single) route: what a tied embedding shares.
+// First and last stage of each route: what a tied embedding shares.
 inline std::vector<std::vector<std::int32_t>> tied_stages(const Schedule& schedule) {
-  const Route& route = schedule.pipeline.routes.front();
-  if (route.size() < 2) return {};
-  return {{route.front(), route.back()}};
+  std::vector<std::vector<std::int32_t>> groups;
+  for (const Route& route : schedule.pipeline.routes) {
+    if (route.size() > 1) groups.push_back({route.front(), route.back()});
+  }
+  return groups;
 }
 
 inline RunPlan fake_plan(const Schedule& schedule, bool tied, std::int32_t steps,

@@ -1,27 +1,12 @@
 // Real training: every schedule gives the bits of one actor that does the same work in order.
 #include <gtest/gtest.h>
 
-#include "../model/text_model.h"
-#include "runs.h"
+#include "training_runs.h"
 
 namespace penstock {
 namespace {
 
 using namespace std::chrono_literals;
-
-RunPlan training_plan(const Model& model, const Schedule& schedule, const Split& split,
-                      std::int32_t steps) {
-  RunPlan plan;
-  LowerOptions options;
-  if (model.tied_embeddings) options.shared = tied_stages(schedule);
-  plan.program = lower(schedule, options);
-  plan.model = model;
-  plan.split = split;
-  const auto microbatches = static_cast<std::int32_t>(schedule.pipeline.microbatches.size());
-  plan.batch = testing::text_batch(2 * microbatches, microbatches);
-  plan.train = testing::settings(steps);
-  return plan;
-}
 
 void expect_bits_of_one_actor(const Model& model, const Schedule& schedule, const Split& split,
                               std::uint64_t seed) {
@@ -31,12 +16,7 @@ void expect_bits_of_one_actor(const Model& model, const Schedule& schedule, cons
   const RunResult result = run_in_process(training_plan(model, schedule, split, kSteps),
                                           make_device, {.seed = seed, .longest_delay = 100us});
   ASSERT_EQ(result.steps.size(), static_cast<std::size_t>(kSteps));
-  for (std::size_t i = 0; i < result.steps.size(); ++i) {
-    EXPECT_EQ(result.steps[i].loss, reference.steps[i].loss) << "step " << i;
-    EXPECT_EQ(result.steps[i].gradient_norm, reference.steps[i].gradient_norm) << "step " << i;
-  }
-  EXPECT_EQ(result.parameters_sha256, reference.parameters_sha256);
-  EXPECT_EQ(result.parameters_sha256.size(), 64U);
+  expect_same_bits(result, reference);
   EXPECT_LT(result.steps.back().loss, result.steps.front().loss);
 }
 

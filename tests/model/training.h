@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/digest.h"
 #include "optimizer/learning_rate.h"
 #include "penstock/execute.h"
 #include "penstock/generate.h"
@@ -52,8 +53,8 @@ class Trainer {
       finish(step, trained);
     }
     for (std::int32_t stage = 0; stage < stages(); ++stage) {
-      for (const TensorDigest& digest : device_->digests(stage)) {
-        trained.digests[digest.name] = digest.sha256;
+      for (const ParameterView& tensor : device_->parameters(stage)) {
+        trained.digests[tensor.name] = sha256(tensor.values);
       }
     }
     return trained;
