@@ -21,6 +21,7 @@ constexpr Generator kGenerators[] = {
      "variant group", &interleaved_1f1b},
     {"looped_bfs", "several stages per actor, each running all microbatches", "ScheduleLoopedBFS",
      "", &looped_bfs},
+    {"dualpipe", "fed from both ends, forwards overlap backwards", "", "fused", &dualpipe},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

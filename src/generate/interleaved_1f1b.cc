@@ -1,11 +1,11 @@
-#include <charconv>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "members.h"
+#include "option.h"
 #include "order.h"
-#include "penstock/error.h"
-#include "penstock/nearest.h"
 
 namespace penstock {
 namespace {
@@ -24,22 +24,12 @@ std::int32_t torch_group(const GenerateOptions& options) {
       fmt::format("{} microbatches would do; or --option group=G for Megatron's rule", fewer));
 }
 
-std::int32_t positive(const std::string& key, const std::string& text) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1) {
-    throw Error(fmt::format("option {}", key), fmt::format("'{}' is no positive number", text),
-                "for example group=4");
-  }
-  return value;
-}
-
 // Megatron: microbatch_group_size_per_vp_stage, by default the number of actors; a remainder must
 // fill the pipeline.
 std::int32_t megatron_group(const GenerateOptions& options) {
-  const auto given = options.option.find("group");
-  const std::int32_t group =
-      given == options.option.end() ? options.actors : positive("group", given->second);
+  std::vector<Problem> problems;
+  const std::int32_t group = number_option(options, "group", options.actors, problems);
+  throw_if_any(std::move(problems));
   const std::int32_t actors = options.actors;
   const std::int32_t microbatches = options.microbatches;
   if (group < actors || group > microbatches) {
@@ -60,16 +50,11 @@ std::int32_t megatron_group(const GenerateOptions& options) {
 constexpr std::string_view kVariants[] = {"torch", "megatron"};
 
 std::int32_t group_size(const GenerateOptions& options) {
-  const auto variant = options.option.find("variant");
+  std::vector<Problem> problems;
+  const bool is_torch = word_option(options, "variant", kVariants, problems) == "torch";
+  throw_if_any(std::move(problems));
   const bool grouped = options.option.contains("group");
-  if (variant == options.option.end()) {
-    return grouped ? megatron_group(options) : torch_group(options);
-  }
-  if (variant->second == "megatron") return megatron_group(options);
-  if (variant->second != "torch") {
-    throw Error("option variant", fmt::format("no variant '{}'", variant->second),
-                did_you_mean(variant->second, kVariants));
-  }
+  if (!is_torch || (grouped && !options.option.contains("variant"))) return megatron_group(options);
   if (grouped) {
     throw Error("option group", "torch's rule has no groups", "leave out variant=torch");
   }

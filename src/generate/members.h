@@ -13,5 +13,6 @@ Schedule one_f_one_b(const GenerateOptions& options);
 Schedule eager_1f1b(const GenerateOptions& options);
 Schedule interleaved_1f1b(const GenerateOptions& options);
 Schedule looped_bfs(const GenerateOptions& options);
+Schedule dualpipe(const GenerateOptions& options);
 
 }  // namespace penstock

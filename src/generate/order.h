@@ -32,7 +32,7 @@ std::vector<Step> warm_up_and_alternate(std::int32_t count, std::int32_t warmup,
 template <typename Warmup>
 Schedule one_stage_each(const char* name, const GenerateOptions& options, Warmup warmup);
 
-// Throws Error when `options` asks for more stages per actor, or more slices, than one.
+// Throws Error when `options` asks for more stages per actor than one.
 void refuse_chunks(const char* name, const GenerateOptions& options);
 
 template <typename Warmup>

@@ -1,9 +1,11 @@
 // Simulated timelines of every schedule and p2p mode, through files and reports.
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "../generate_near.h"
 #include "penstock/generate.h"
 #include "penstock/program.h"
 #include "penstock/report.h"
@@ -14,13 +16,10 @@ namespace penstock {
 namespace {
 
 Timeline simulated(const Generator& generator, P2p p2p) {
-  // Looped schedules take two chunks, the others refuse them.
-  const bool looped = generator.name == "interleaved_1f1b" || generator.name == "looped_bfs";
-  GenerateOptions options;
-  options.actors = 4;
-  options.chunks = looped ? 2 : 1;
-  options.microbatches = 8;
-  const Program program = lower(generator.generate(options));
+  const auto schedule =
+      generate_near(generator.name, {.actors = 4, .chunks = 2, .microbatches = 8});
+  if (!schedule) throw std::runtime_error("refuses these sizes: " + std::string(generator.name));
+  const Program program = lower(*schedule);
   const auto stages = static_cast<std::int32_t>(program.schedule.pipeline.stages.size());
   const CostTable costs = parse_costs(
       "F=1,B=2,I=1,W=1,latency=0.1,bytes=1000,bandwidth=1e7,update=0.5,activation=4096", stages);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../generate_near.h"
 #include "penstock/check.h"
 #include "penstock/error.h"
 #include "penstock/generate.h"
@@ -151,8 +152,9 @@ TEST(Lower, SumsSharedGradientsInOneOrderOnEveryActor) {
 
 TEST(Lower, SendsNothingOnOneActor) {
   for (const Generator& generator : generators()) {
-    const Program program = lower(generate(generator.name, {.actors = 1, .microbatches = 3}));
-    EXPECT_TRUE(program.messages.empty()) << generator.name;
+    const auto schedule = generate_near(generator.name, {.actors = 1, .microbatches = 3}, 0);
+    if (!schedule) continue;  // its rule asks for more actors
+    EXPECT_TRUE(lower(*schedule).messages.empty()) << generator.name;
   }
 }
 

@@ -72,6 +72,33 @@ TEST(Refuse, ChunksWhereThereIsOneStageEach) {
   }
 }
 
+TEST(Refuse, WhatDualPipeRefusesAllAtOnce) {
+  const auto refused = [](int actors, int microbatches, int chunks = 1) {
+    return refusal("dualpipe", {.actors = actors, .chunks = chunks, .microbatches = microbatches});
+  };
+  const std::string odd =
+      "actors: dualpipe feeds its actors from both ends and needs an even "
+      "number, not ";
+  const std::string few =
+      "microbatches: dualpipe sends half of the microbatches each way and needs "
+      "an even number of at least two per actor, not ";
+  EXPECT_THAT(refused(5, 10), ElementsAre(odd + "5\n  hint: 4 or 6 actors"));
+  EXPECT_THAT(refused(1, 2), ElementsAre(odd + "1\n  hint: 2 actors"));
+  EXPECT_THAT(refused(4, 6), ElementsAre(few + "6 on 4 actors\n  hint: 8 microbatches"));
+  EXPECT_THAT(refused(4, 1), ElementsAre(few + "1 on 4 actors\n  hint: 8 microbatches"));
+  EXPECT_THAT(refused(4, 9), ElementsAre(few + "9 on 4 actors\n  hint: 8 or 10 microbatches"));
+  EXPECT_THAT(refused(4, 7), ElementsAre(few + "7 on 4 actors\n  hint: 8 microbatches"));
+  EXPECT_THAT(refused(4, 8), testing::IsEmpty());
+  EXPECT_THAT(refused(4, 8, 2), testing::IsEmpty());
+  EXPECT_THAT(
+      refusal("dualpipe",
+              {.actors = 3, .chunks = 4, .microbatches = 3, .option = {{"fused", "yes"}}}),
+      ElementsAre("chunks: dualpipe has 2 stages per actor, not 4\n"
+                  "  hint: leave out chunks, or say 2",
+                  odd + "3\n  hint: 2 or 4 actors", few + "3 on 3 actors\n  hint: 6 microbatches",
+                  "option fused: 'yes' is neither 0 nor 1\n  hint: the default is 1"));
+}
+
 TEST(Refuse, WhatTheInterleavedRulesRefuse) {
   const auto sizes = [](int microbatches, std::map<std::string, std::string> option) {
     return GenerateOptions{

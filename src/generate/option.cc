@@ -1,0 +1,78 @@
+#include "option.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "penstock/nearest.h"
+
+namespace penstock {
+namespace {
+
+const std::string* given(const GenerateOptions& options, const std::string& key) {
+  const auto found = options.option.find(key);
+  return found == options.option.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+std::string_view word_option(const GenerateOptions& options, const std::string& key,
+                             std::span<const std::string_view> words,
+                             std::vector<Problem>& problems) {
+  const std::string* word = given(options, key);
+  if (word == nullptr) return words.front();
+  const auto found = std::find(words.begin(), words.end(), *word);
+  if (found != words.end()) return *found;
+  problems.push_back({fmt::format("option {}", key), fmt::format("no {} '{}'", key, *word),
+                      did_you_mean(*word, words)});
+  return words.front();
+}
+
+std::int32_t number_option(const GenerateOptions& options, const std::string& key,
+                           std::int32_t otherwise, std::vector<Problem>& problems) {
+  const std::string* text = given(options, key);
+  if (text == nullptr) return otherwise;
+  std::int32_t value = 0;
+  const char* last = text->data() + text->size();
+  const auto [end, error] = std::from_chars(text->data(), last, value);
+  if (error == std::errc{} && end == last && value >= 1) return value;
+  problems.push_back({fmt::format("option {}", key),
+                      fmt::format("'{}' is no positive number", *text),
+                      fmt::format("for example {}=4", key)});
+  return otherwise;
+}
+
+bool switch_option(const GenerateOptions& options, const std::string& key, bool otherwise,
+                   std::vector<Problem>& problems) {
+  const std::string* text = given(options, key);
+  if (text == nullptr) return otherwise;
+  if (*text == "0" || *text == "1") return *text == "1";
+  problems.push_back({fmt::format("option {}", key), fmt::format("'{}' is neither 0 nor 1", *text),
+                      fmt::format("the default is {:d}", otherwise)});
+  return otherwise;
+}
+
+void check_chunks(const char* name, const GenerateOptions& options,
+                  std::initializer_list<std::int32_t> allowed, std::vector<Problem>& problems) {
+  if (options.chunks == 1) return;
+  if (std::find(allowed.begin(), allowed.end(), options.chunks) != allowed.end()) return;
+  const std::int32_t held = std::max(allowed);
+  problems.push_back({"chunks",
+                      fmt::format("{} has {} stages per actor, not {}", name, held, options.chunks),
+                      fmt::format("leave out chunks, or say {}", held)});
+}
+
+std::string multiples_near(std::int32_t size, std::int32_t step, std::int32_t least) {
+  const std::int64_t below = std::int64_t{size} / step * step;
+  const std::int64_t above = std::max<std::int64_t>(below + (size % step == 0 ? 0 : step), least);
+  if (below < least || below == above) return std::to_string(above);
+  return fmt::format("{} or {}", below, above);
+}
+
+void throw_if_any(std::vector<Problem> problems) {
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
+}  // namespace penstock

@@ -1,0 +1,93 @@
+// Schedules whose microbatches go two ways over mirrored copies, against their authors' orders.
+#include <functional>
+#include <regex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "penstock/check.h"
+#include "penstock/generate.h"
+#include "tables.h"
+
+namespace penstock {
+namespace {
+
+// An op as another project names it: microbatches count inside a direction, stages maybe not at
+// all.
+struct Named {
+  std::int32_t direction = 0;
+  std::int32_t stage = -1;
+  char kind = 'F';
+  std::int32_t microbatch = 0;
+};
+
+// Rewrites every "d1F3" of a file's cells with ours(named, actor); the rest of a cell stays.
+std::vector<Row> translated(const std::string& file,
+                            const std::function<std::string(const Named&, std::int32_t)>& ours) {
+  static const std::regex kName("d([01])(?:s([0-9]+))?([FBIW])([0-9]+)");
+  std::vector<Row> rows = read_rows(file);
+  for (std::size_t actor = 0; actor < rows.size(); ++actor) {
+    for (std::string& cell : rows[actor]) {
+      std::string text;
+      std::smatch found;
+      for (; std::regex_search(cell, found, kName); cell = found.suffix()) {
+        const Named named{.direction = std::stoi(found[1]),
+                          .stage = found[2].matched ? std::stoi(found[2]) : -1,
+                          .kind = found[3].str()[0],
+                          .microbatch = std::stoi(found[4])};
+        text += found.prefix().str() + ours(named, static_cast<std::int32_t>(actor));
+      }
+      cell = text + cell;
+    }
+  }
+  return rows;
+}
+
+std::string cell(std::int32_t stage, char kind, std::int32_t microbatch) {
+  return std::to_string(stage) + kind + std::to_string(microbatch);
+}
+
+// Direction 1 holds stages p .. 2p-1, the first of them on the last actor, and the second half of
+// the microbatches.
+TEST(TwoRoutes, DualPipeIsDeepSeeksCellForCell) {
+  for (const std::int32_t m : {8, 10}) {
+    const std::int32_t p = 4;
+    const Schedule schedule = generate("dualpipe", {.actors = p, .microbatches = m});
+    const auto ours = [&](const Named& op, std::int32_t actor) {
+      return op.direction == 0 ? cell(actor, op.kind, op.microbatch)
+                               : cell(2 * p - 1 - actor, op.kind, m / 2 + op.microbatch);
+    };
+    EXPECT_EQ(rows_of(schedule),
+              translated("other/dualpipe_p4_m" + std::to_string(m) + ".csv", ours));
+    EXPECT_THAT(check(schedule), testing::IsEmpty());
+  }
+}
+
+TEST(TwoRoutes, DualPipePlacesMirroredCopies) {
+  const Pipeline pipeline = generate("dualpipe", {.actors = 4, .microbatches = 10}).pipeline;
+  EXPECT_EQ(pipeline.routes, (std::vector<Route>{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+  const std::vector<Stage> stages = {{0, 0}, {1, 1}, {2, 2}, {3, 3},
+                                     {3, 0}, {2, 1}, {1, 2}, {0, 3}};
+  EXPECT_EQ(pipeline.stages, stages);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(pipeline.microbatches[i].route, i < 5 ? 0 : 1) << i;
+  }
+}
+
+// One op after the other where the paper overlaps them; the order of ops stays.
+TEST(TwoRoutes, UnfusedPairsKeepTheOrder) {
+  for (const std::int32_t p : {2, 4, 6, 8}) {
+    Schedule fused = generate("dualpipe", {.actors = p, .microbatches = 2 * p + 2});
+    const Schedule unfused =
+        generate("dualpipe", {.actors = p, .microbatches = 2 * p + 2, .option = {{"fused", "0"}}});
+    EXPECT_NE(fused, unfused);
+    for (auto& order : fused.order) {
+      for (Step& step : order) step.overlaps_previous = false;
+    }
+    EXPECT_EQ(fused, unfused);
+    EXPECT_THAT(check(unfused), testing::IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace penstock
