@@ -87,9 +87,12 @@ Batch read_batch(const JsonReader& batch) {
   batch.only({"global", "micro", "sequence"});
   const IntegerRule size{.min = 1, .max = 1 << 24, .fallback = 1};
   const IntegerRule tokens{.min = 1, .max = 1 << 24, .fallback = 0};
-  Batch read{.global = static_cast<std::int32_t>(batch.integer("global", size)),
-             .micro = static_cast<std::int32_t>(batch.integer("micro", size)),
-             .sequence = static_cast<std::int32_t>(batch.integer("sequence", tokens))};
+  Batch read;
+  read.micro = static_cast<std::int32_t>(batch.integer("micro", size));
+  // Left out or refused, it is one microbatch: nothing more to say about it.
+  const IntegerRule global{.min = 1, .max = 1 << 24, .fallback = read.micro};
+  read.global = static_cast<std::int32_t>(batch.integer("global", global));
+  read.sequence = static_cast<std::int32_t>(batch.integer("sequence", tokens));
   if (read.global % read.micro != 0) {
     batch.problem(
         fmt::format("global ({}) is not a multiple of micro ({})", read.global, read.micro),

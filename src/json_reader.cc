@@ -213,31 +213,37 @@ JsonReader JsonReader::at(std::size_t index) const {
   return child;
 }
 
-std::optional<JsonReader> JsonReader::member(std::string_view key, bool required) const {
+std::optional<JsonReader> JsonReader::required(std::string_view key, std::string_view kind) const {
   if (has(key)) return at(key);
-  if (required && value_->is_object()) {
-    problems_->push_back({place(), fmt::format("'{}' is missing", key), {}});
+  if (value_->is_object()) {
+    problem(fmt::format("'{}' is missing", key), fmt::format("it holds {}", kind));
   }
   return std::nullopt;
 }
 
+std::optional<JsonReader> JsonReader::member(std::string_view key, bool is_required,
+                                             std::string_view kind) const {
+  if (has(key)) return at(key);
+  return is_required ? required(key, kind) : std::nullopt;
+}
+
 std::int64_t JsonReader::integer(std::string_view key, const IntegerRule& rule) const {
-  const auto found = member(key, rule.required);
+  const auto found = member(key, rule.required, "a whole number");
   return found ? found->as_integer(rule) : rule.fallback;
 }
 
 double JsonReader::number(std::string_view key, const NumberRule& rule) const {
-  const auto found = member(key, rule.required);
+  const auto found = member(key, rule.required, "a number");
   return found ? found->as_number(rule) : rule.fallback;
 }
 
 bool JsonReader::boolean(std::string_view key, bool fallback) const {
-  const auto found = member(key, false);
+  const auto found = member(key, false, "true or false");
   return found ? found->as_boolean(fallback) : fallback;
 }
 
 std::string JsonReader::text(std::string_view key, std::string fallback, bool required) const {
-  const auto found = member(key, required);
+  const auto found = member(key, required, "a string");
   return found ? found->as_text(std::move(fallback)) : fallback;
 }
 

@@ -68,6 +68,10 @@ class JsonReader {
   JsonReader at(std::size_t index) const;
   std::size_t size() const { return value_->size(); }
 
+  // The member that has to be there: nullopt after a report when it is not. `kind` is what it
+  // holds.
+  std::optional<JsonReader> required(std::string_view key, std::string_view kind) const;
+
   std::int64_t integer(std::string_view key, const IntegerRule& rule = {}) const;
   double number(std::string_view key, const NumberRule& rule = {}) const;
   bool boolean(std::string_view key, bool fallback) const;
@@ -80,8 +84,8 @@ class JsonReader {
   std::string as_text(std::string fallback = {}) const;
 
  private:
-  // The member, or nullopt after a report when it is required and missing.
-  std::optional<JsonReader> member(std::string_view key, bool required) const;
+  std::optional<JsonReader> member(std::string_view key, bool is_required,
+                                   std::string_view kind) const;
 
   const nlohmann::json* value_;
   std::string where_;

@@ -102,6 +102,12 @@ std::int32_t Arguments::integer_or(std::string_view name, std::int32_t fallback)
   return value;
 }
 
+std::int32_t Arguments::count_or(std::string_view name, std::int32_t fallback) const {
+  const std::int32_t value = integer_or(name, fallback);
+  if (value < 0) throw UsageError(fmt::format("--{} takes a number from 0, not {}", name, value));
+  return value;
+}
+
 double Arguments::number_or(std::string_view name, double fallback) const {
   if (!has(name)) return fallback;
   const std::string& typed = text(name);

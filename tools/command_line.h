@@ -36,6 +36,8 @@ class Arguments {
   std::vector<std::string> list(std::string_view name) const;
   // Throws UsageError when the value is not a number of that kind.
   std::int32_t integer_or(std::string_view name, std::int32_t fallback) const;
+  // The same, and at least 0.
+  std::int32_t count_or(std::string_view name, std::int32_t fallback) const;
   double number_or(std::string_view name, double fallback) const;
   const std::vector<std::string>& positional() const { return positional_; }
 

@@ -5,26 +5,19 @@
 
 #include <fmt/format.h>
 
+#include "transport/cache_line.h"
+
 namespace penstock {
-namespace {
-
-constexpr std::size_t kAlign = 64;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
-
-}  // namespace
 
 std::size_t Board::bytes(std::int32_t actors) {
-  return aligned(sizeof(Header)) + sizeof(Entry) * static_cast<std::size_t>(actors);
+  return whole_lines(sizeof(Header)) + sizeof(Entry) * static_cast<std::size_t>(actors);
 }
 
 Board::Board(void* memory, std::int32_t actors)
     : actors_(actors),
       header_(static_cast<Header*>(memory)),
       entries_(
-          reinterpret_cast<Entry*>(static_cast<std::byte*>(memory) + aligned(sizeof(Header)))) {
+          reinterpret_cast<Entry*>(static_cast<std::byte*>(memory) + whole_lines(sizeof(Header)))) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   static_assert(std::atomic<std::int32_t>::is_always_lock_free);
 }

@@ -5,31 +5,24 @@
 #include <cstring>
 #include <new>
 
+#include "transport/cache_line.h"
+
 namespace penstock {
-namespace {
-
-constexpr std::size_t kAlign = 64;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
-
-}  // namespace
 
 std::size_t Mailbox::bytes(std::int32_t slots, std::int64_t slot_bytes) {
   const auto count = static_cast<std::size_t>(slots);
-  return aligned(sizeof(Counters)) + 2 * aligned(count * sizeof(std::int32_t)) +
-         count * aligned(static_cast<std::size_t>(slot_bytes));
+  return whole_lines(sizeof(Counters)) + 2 * whole_lines(count * sizeof(std::int32_t)) +
+         count * whole_lines(static_cast<std::size_t>(slot_bytes));
 }
 
 Mailbox::Mailbox(void* memory, std::int32_t slots, std::int64_t slot_bytes)
     : slots_(slots),
-      slot_bytes_(static_cast<std::int64_t>(aligned(static_cast<std::size_t>(slot_bytes)))) {
+      slot_bytes_(static_cast<std::int64_t>(whole_lines(static_cast<std::size_t>(slot_bytes)))) {
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
   auto* at = static_cast<std::byte*>(memory);
-  const std::size_t ring = aligned(static_cast<std::size_t>(slots) * sizeof(std::int32_t));
+  const std::size_t ring = whole_lines(static_cast<std::size_t>(slots) * sizeof(std::int32_t));
   counters_ = reinterpret_cast<Counters*>(at);
-  sent_slot_ = reinterpret_cast<std::int32_t*>(at += aligned(sizeof(Counters)));
+  sent_slot_ = reinterpret_cast<std::int32_t*>(at += whole_lines(sizeof(Counters)));
   freed_slot_ = reinterpret_cast<std::int32_t*>(at += ring);
   data_ = at + ring;
   here_.reserve(static_cast<std::size_t>(slots));

@@ -19,13 +19,6 @@ std::int32_t index_of(const JsonReader& value) {
   return static_cast<std::int32_t>(value.as_integer(kIndex));
 }
 
-// The member `key`, which has to be there.
-std::optional<JsonReader> required(const JsonReader& object, std::string_view key) {
-  if (object.has(key)) return object.at(key);
-  if (object.value().is_object()) object.problem(fmt::format("'{}' is missing", key));
-  return std::nullopt;
-}
-
 // Calls read(element) for each element; nothing when `value` is no array.
 template <typename Read>
 auto read_array(const JsonReader& value, Read read) {
@@ -136,12 +129,12 @@ Schedule read_schedule_json(std::string_view content, const std::string& where) 
   schedule.name = root.text("name");
   Pipeline& pipeline = schedule.pipeline;
   pipeline.actors = static_cast<std::int32_t>(root.integer("actors", kCount));
-  if (const auto stages = required(root, "stages")) {
+  if (const auto stages = root.required("stages", "{\"actor\", \"part\"} for every stage")) {
     pipeline.stages = read_array(*stages, read_stage);
   }
   pipeline.routes = read_routes(root, pipeline.stages.size());
   pipeline.microbatches = read_microbatches(root);
-  if (const auto order = required(root, "order")) {
+  if (const auto order = root.required("order", "a list of ops for every actor")) {
     schedule.order = read_array(*order, read_order);
   }
   if (!problems.empty()) throw Error(problems);

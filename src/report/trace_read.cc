@@ -55,14 +55,10 @@ TimelineSource read_source(const JsonReader& root) {
 std::vector<TimelineStage> read_stages(const JsonReader& root,
                                        const std::vector<Problem>& problems) {
   std::vector<TimelineStage> stages;
-  if (!root.has("stages")) {
-    root.problem("'stages' is missing");
-    return stages;
-  }
-  const JsonReader list = root.at("stages");
-  if (!list.is_array()) return stages;
-  for (std::size_t i = 0; i < list.size() && !full(problems); ++i) {
-    const JsonReader stage = list.at(i);
+  const auto list = root.required("stages", "a list");
+  if (!list || !list->is_array()) return stages;
+  for (std::size_t i = 0; i < list->size() && !full(problems); ++i) {
+    const JsonReader stage = list->at(i);
     if (!stage.is_object()) continue;
     stages.push_back(
         {.actor = static_cast<std::int32_t>(stage.integer("actor", {.required = true})),
@@ -155,15 +151,11 @@ template <typename Row, typename Read>
 std::vector<Row> read_rows(const JsonReader& root, std::string_view key, std::size_t columns,
                            Read read, const std::vector<Problem>& problems) {
   std::vector<Row> rows;
-  if (!root.has(key)) {
-    root.problem(fmt::format("'{}' is missing", key));
-    return rows;
-  }
-  const JsonReader list = root.at(key);
-  if (!list.is_array()) return rows;
-  rows.reserve(list.size());
-  for (std::size_t i = 0; i < list.size() && !full(problems); ++i) {
-    const JsonReader row = list.at(i);
+  const auto list = root.required(key, "a list of rows");
+  if (!list || !list->is_array()) return rows;
+  rows.reserve(list->size());
+  for (std::size_t i = 0; i < list->size() && !full(problems); ++i) {
+    const JsonReader row = list->at(i);
     if (is_row(row, columns)) rows.push_back(read(row));
   }
   return rows;

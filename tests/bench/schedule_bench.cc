@@ -1,7 +1,6 @@
 // Ops per second of making, checking and lowering a schedule.
 #include <benchmark/benchmark.h>
 
-#include "penstock/allocation.h"
 #include "penstock/check.h"
 #include "penstock/generate.h"
 #include "penstock/program.h"
@@ -62,11 +61,3 @@ BENCHMARK(channel_needs_1f1b)->Apply(usual_sizes);
 
 }  // namespace
 }  // namespace penstock
-
-// As the program does.
-int main(int argc, char** argv) {
-  penstock::keep_freed_memory();
-  benchmark::Initialize(&argc, argv);
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}

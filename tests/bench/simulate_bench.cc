@@ -7,7 +7,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include "penstock/allocation.h"
 #include "penstock/check.h"
 #include "penstock/generate.h"
 #include "penstock/metrics.h"
@@ -143,11 +142,3 @@ BENCHMARK(CriticalPath)->Apply(large);
 
 }  // namespace
 }  // namespace penstock
-
-// As the program does.
-int main(int argc, char** argv) {
-  penstock::keep_freed_memory();
-  benchmark::Initialize(&argc, argv);
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}

@@ -128,7 +128,8 @@ TEST(Model, RefusesOtherFamilies) {
   EXPECT_EQ(llama_with(R"({"model_type": "qwen2"})"),
             "m.json:/model_type: model_type 'qwen2' is not supported\n"
             "  hint: supported: gpt2, llama");
-  EXPECT_EQ(llama_with(R"({"model_type": null})"), "m.json: 'model_type' is missing");
+  EXPECT_EQ(llama_with(R"({"model_type": null})"),
+            "m.json: 'model_type' is missing\n  hint: it holds a string");
   EXPECT_EQ(llama_with(R"({"model_type": 3})"), "m.json:/model_type: expected a string, found 3");
   EXPECT_EQ(message_of([] { read_model("[]", "m.json"); }), "m.json: expected an object, found []");
 }
@@ -175,6 +176,7 @@ TEST(Model, RefusesSizesOutOfRange) {
             "m.json:/vocab_size: 1e+99 is out of range\n"
             "  hint: allowed: 1 to 100000000\n"
             "m.json: 'n_positions' is missing\n"
+            "  hint: it holds a whole number\n"
             "m.json:/attn_pdrop: 2 is out of range\n"
             "  hint: allowed: 0 to 1");
 }

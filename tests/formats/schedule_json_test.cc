@@ -91,6 +91,7 @@ mine.json:/actors: -1 is out of range
 mine.json:/stages/0/par: unknown key 'par'
   hint: did you mean 'part'?
 mine.json:/stages/0: 'part' is missing
+  hint: it holds a whole number
 mine.json:/stages/1: expected an object, found 3
 mine.json:/routes/0/1: expected a whole number, found "1"
 mine.json:/microbatches: 1e+300 is out of range
@@ -103,10 +104,15 @@ mine.json:/order/1: expected an array, found "1F0")json");
 
 TEST(ScheduleJson, SaysWhatIsMissing) {
   EXPECT_EQ(json_message("{}"), R"json(mine.json: 'penstock_schedule' is missing
+  hint: it holds a whole number
 mine.json: 'actors' is missing
+  hint: it holds a whole number
 mine.json: 'stages' is missing
+  hint: it holds {"actor", "part"} for every stage
 mine.json: 'microbatches' is missing
-mine.json: 'order' is missing)json");
+  hint: it holds a whole number
+mine.json: 'order' is missing
+  hint: it holds a list of ops for every actor)json");
 }
 
 TEST(ScheduleJson, RefusesWhatIsNoScheduleAtAll) {

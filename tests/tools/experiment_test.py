@@ -89,6 +89,12 @@ def wrong_types_and_ranges_are_all_reported():
 
 
 @case
+def a_refused_number_is_not_reasoned_about():
+    for batch in [{"global": 0, "micro": 4}, {"global": "8", "micro": 4}, {"global": 9, "micro": 0}]:
+        assert complaint(batch=batch).count("FILE:") == 1, complaint(batch=batch)
+
+
+@case
 def costs_are_checked():
     assert "FILE:/costs" in complaint(costs={"uniform": {"forward_ms": -1, "backward_ms": 2}})
     assert "FILE:/costs" in complaint(costs={"uniform": {"forward_ms": 1}})

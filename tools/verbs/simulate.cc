@@ -61,7 +61,7 @@ SimulateOptions simulate_options(const Arguments& arguments, std::int32_t actors
   if (jitter < 0 || jitter > 100) throw UsageError("--jitter takes 0 to 100");
   return {.p2p = *p2p,
           .jitter = jitter,
-          .seed = static_cast<std::uint64_t>(arguments.integer_or("seed", 0)),
+          .seed = static_cast<std::uint64_t>(arguments.count_or("seed", 0)),
           .slow_down = slow_downs(arguments, actors)};
 }
 
