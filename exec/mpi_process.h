@@ -22,6 +22,7 @@ class MpiProcess {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  int processes_here() const { return processes_here_; }
 
   // Collective. Throws Error when another process ended before it came here.
   RunResult run(const std::function<RunResult(Transport&)>& actor);
@@ -29,6 +30,7 @@ class MpiProcess {
  private:
   int rank_ = 0;
   int size_ = 1;
+  int processes_here_ = 1;
   bool has_run_ = false;
 };
 

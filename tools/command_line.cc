@@ -203,7 +203,7 @@ std::string verb_help(const Verb& verb) {
     }
   }
   if (text.ends_with("\n\n")) text.pop_back();  // no options
-  if (!verb.example.empty()) text += fmt::format("\nexample: {}\n", verb.example);
+  if (!verb.example.empty()) text += fmt::format("\nexample:\n  {}\n", verb.example);
   return text;
 }
 

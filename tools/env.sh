@@ -1,5 +1,9 @@
-# Source this before mpirun: what Open MPI needs to run as root, in a container, and with more
-# processes than cores. Sourcing is harmless elsewhere; what you have set yourself stays.
+# Source this in the project's root before mpirun: what Open MPI needs to run as root, in a
+# container, and with more processes than cores. Sourcing is harmless elsewhere; what you have set
+# yourself stays.
+
+# `penstock` is the program that was built here, under mpirun too.
+[ ! -d build/tools ] || export PATH="$PWD/build/tools:$PATH"
 export OMPI_ALLOW_RUN_AS_ROOT="${OMPI_ALLOW_RUN_AS_ROOT-1}"
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="${OMPI_ALLOW_RUN_AS_ROOT_CONFIRM-1}"
 export OMPI_MCA_rmaps_base_oversubscribe="${OMPI_MCA_rmaps_base_oversubscribe-1}"

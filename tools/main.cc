@@ -28,8 +28,8 @@ std::string general_help() {
   for (const Verb& verb : verbs()) text += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
   text +=
       "\n`penstock VERB --help` tells a verb's options.\n"
-      "exit codes: 0 success, 1 the input is at fault, 2 wrong usage, 3 a failure while running,\n"
-      "            130 interrupted\n";
+      "exit codes: 0 success, 1 the input is at fault, 2 wrong usage,\n"
+      "            3 a failure while running, 130 interrupted\n";
   return text;
 }
 

@@ -1,5 +1,10 @@
 #include "run_plan.h"
 
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "console.h"
 #include "penstock/error.h"
 
 namespace penstock {
@@ -17,6 +22,14 @@ RunPlan make_run_plan(const Prepared& prepared, const std::optional<CostTable>& 
           .batch = experiment.batch,
           .train = experiment.train,
           .costs = costs.value_or(CostTable{})};
+}
+
+void note_shared_cores(const Executor& executor, const RunPlan& plan) {
+  const int processes = executor.processes_here();
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());  // 0: unknown
+  if (!plan.model || cores == 0 || processes <= cores) return;
+  complain(fmt::format("{} processes share {} cores: times, and what is predicted from them, vary",
+                       processes, cores));
 }
 
 }  // namespace penstock

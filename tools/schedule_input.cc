@@ -44,6 +44,15 @@ Format format_of(const Arguments& arguments, std::string_view name) {
       fmt::format("--{}: no format is called '{}'; {}", name, text, did_you_mean(text, known)));
 }
 
+std::optional<Format> target_format(const Arguments& arguments) {
+  if (arguments.has("to")) return format_of(arguments, "to");
+  const std::string ending = std::filesystem::path(arguments.text_or("output", "")).extension();
+  if (ending == ".json") return Format::Json;
+  if (ending == ".txt") return Format::Text;
+  if (ending == ".csv") return Format::TorchCompute;
+  return std::nullopt;
+}
+
 std::optional<Format> format_from(const Arguments& arguments) {
   if (!arguments.has("from")) return std::nullopt;
   return format_of(arguments, "from");

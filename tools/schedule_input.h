@@ -20,6 +20,10 @@ GenerateOptions generate_options(const Arguments& arguments);
 // REQUIRES: arguments.has(name).
 Format format_of(const Arguments& arguments, std::string_view name);
 
+// --to, or by the ending of --output: json, text, or a torch table (torch-compute) for .csv;
+// nullopt when neither tells.
+std::optional<Format> target_format(const Arguments& arguments);
+
 // --from; nullopt: by content.
 std::optional<Format> format_from(const Arguments& arguments);
 

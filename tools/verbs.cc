@@ -28,7 +28,9 @@ constexpr Option kSet[] = {
     {"set", "key=value", "override a key of CONFIG, as parallel.pipeline=4; repeats", true}};
 constexpr Option kGenerate[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
-    {"to", "FORMAT", "json (default), text, torch-compute or torch-comms"},
+    {"to", "FORMAT",
+     "json, text, torch-compute, torch-comms; default: by the ending of -o (.json, "
+     ".txt, .csv), else json"},
 };
 constexpr Option kConvert[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
@@ -58,6 +60,7 @@ constexpr Option kTrain[] = {
      "write summary.json, metrics.jsonl, measured.trace.json, predicted.trace.json "
      "and report.html into DIR"},
 };
+constexpr Option kCompare[] = {{"csv", "FILE", "write a row per op; - is standard output"}};
 constexpr Option kReport[] = {
     {"csv", "FILE", "write a row per trace and actor; - is standard output"},
     {"explain", "ACTOR", "say why each op of this actor started when it did"},
@@ -141,7 +144,7 @@ const Verb kVerbs[] = {
      2,
      2,
      "Two traces side by side; A is the reference",
-     {kJsonTo, kHtml},
+     {kCompare, kJsonTo, kHtml},
      &run_compare,
      "penstock compare out/tiny/measured.trace.json out/tiny/predicted.trace.json"},
     {"version",

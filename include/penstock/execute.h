@@ -65,6 +65,8 @@ class Executor {
   // This process's rank and the number of processes that mpirun started (0 of 1 without it).
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // How many of them run on this process's host.
+  virtual int processes_here() const = 0;
   // Collective: runs plan.program with one actor per process. Throws on every process alike, and
   // only the one that speaks() should print: Error when the input is at fault (size() is not the
   // number of actors: the hint is the mpirun command to use; too little data), RunError when the

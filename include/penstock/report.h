@@ -40,6 +40,9 @@ std::string explain(const Timeline& timeline, std::int32_t actor);
 // per actor. `a` is the reference: differences are b - a, in per cent of a.
 std::string compare_table(const Timeline& a, const Timeline& b, int columns = 80);
 nlohmann::ordered_json compare_json(const Timeline& a, const Timeline& b);
+// A header and a row per op (and per reduction, norm, update) of either: where and when each ran it
+// and how long it took. Empty where one did not run it.
+std::string compare_csv(const Timeline& a, const Timeline& b);
 
 // One self-contained page that opens from disk without a network. Draws every timeline (zoom, hover
 // tells op, times and what it waited for), utilisation and idle causes, memory over time, the loss

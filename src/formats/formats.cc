@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -147,7 +148,10 @@ std::string convert_schedule(std::string_view content, const std::string& where,
   content = without_byte_order_mark(content);
   const Format detected = from ? *from : detect_format(content, where);
   if (!is_torch(detected) || !is_torch(to) || to == Format::TorchOld) {
-    return write_schedule(read_schedule(content, where, from), to);
+    Schedule schedule = read_schedule(content, where, from);
+    // Text and tables carry no name: the file's serves.
+    if (detected != Format::Json) schedule.name = std::filesystem::path(where).stem().string();
+    return write_schedule(schedule, to);
   }
   const TorchTable table = read_torch(content, where, grammar_of(from));
   const bool has_communication = torch_format(content) == Format::TorchComms;

@@ -121,6 +121,9 @@ Schedule read_schedule_json(std::string_view content, const std::string& where) 
   std::vector<Problem> problems;
   const nlohmann::json document = parse_json(content, where);
   const JsonReader root(document, where, problems);
+  if (root.has("penstock") && !root.has("penstock_schedule")) {
+    throw Error(where, "an experiment, not a schedule", "simulate, profile and train take it");
+  }
   if (root.is_object()) {
     root.only({"penstock_schedule", "name", "actors", "stages", "routes", "microbatches", "order"});
     root.integer("penstock_schedule", {.required = true, .min = 1, .max = 1});

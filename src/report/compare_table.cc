@@ -72,7 +72,8 @@ std::string compare_table(const Timeline& a, const Timeline& b, int columns) {
   const Comparison both = compare(a, b);
   const bool same_source = a.source == b.source;
   std::string text = cut(a.name == b.name ? a.name : a.name + " and " + b.name, columns) + "\n\n";
-  TextTable table({"", side_name(a, 'a', same_source), side_name(b, 'b', same_source), "b - a"});
+  TextTable table({"", side_name(a, 'a', same_source), side_name(b, 'b', same_source),
+                   same_source ? "b - a" : "difference"});
   add_step(table, both);
   add_actors(table, both);
   add_stages(table, both);

@@ -69,22 +69,34 @@ TextTable actor_table(const Columns& columns, const Metrics& metrics) {
   return table;
 }
 
-TextTable fitting_table(const Metrics& metrics, int width) {
+Columns fitting_columns(const Metrics& metrics, int width) {
   Columns columns;
   for (const ActorMetrics& actor : metrics.actors) columns.memory |= actor.peak_bytes > 0;
   for (std::size_t cause = 0; cause < kIdleCauses; ++cause) {
     if (total(metrics, cause) > 0) columns.causes.push_back(cause);
   }
-  TextTable table = actor_table(columns, metrics);
-  while (table.width() > width && !columns.causes.empty()) {
+  while (actor_table(columns, metrics).width() > width && !columns.causes.empty()) {
     const auto rarest = std::min_element(
         columns.causes.begin(), columns.causes.end(),
         [&metrics](std::size_t a, std::size_t b) { return total(metrics, a) < total(metrics, b); });
     columns.causes.erase(rarest);
     columns.others = true;
-    table = actor_table(columns, metrics);
   }
-  return table;
+  return columns;
+}
+
+// What the column "other" holds, or nothing.
+std::string note_on_others(const Columns& columns, const Metrics& metrics, int width) {
+  if (!columns.others) return {};
+  std::string note = "other:";
+  for (std::size_t cause = 0; cause < kIdleCauses; ++cause) {
+    const bool shown =
+        std::find(columns.causes.begin(), columns.causes.end(), cause) != columns.causes.end();
+    if (shown || total(metrics, cause) == 0) continue;
+    note +=
+        fmt::format("{} {}", note.back() == ':' ? "" : ",", name(static_cast<IdleCause>(cause)));
+  }
+  return cut(note, width) + "\n";
 }
 
 // "step 117.0 ms   bubble 17.9 %   ..."; broken where a line is full.
@@ -119,8 +131,9 @@ std::string report_table(const Timeline& timeline, const Metrics& metrics, int c
       fmt::format("{} ({}): {} actor{}, {} microbatch{}", timeline.name, name(timeline.source),
                   timeline.actors, timeline.actors == 1 ? "" : "s", timeline.microbatches,
                   timeline.microbatches == 1 ? "" : "es");
-  return cut(title, columns) + "\n\n" + fitting_table(metrics, columns).text() + "\n" +
-         summary(metrics, columns);
+  const Columns fitting = fitting_columns(metrics, columns);
+  return cut(title, columns) + "\n\n" + actor_table(fitting, metrics).text() +
+         note_on_others(fitting, metrics, columns) + "\n" + summary(metrics, columns);
 }
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,6 +56,32 @@ TEST(CompareJson, PredictionErrorIsOfTheMeasuredStep) {
   EXPECT_TRUE(compare_json(predicted(), predicted())["error_percent"].is_null());
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(CompareCsv, HasARowForEachOp) {
+  const std::vector<std::string> lines = lines_of(compare_csv(predicted(), measured()));
+  ASSERT_EQ(lines.size(), 1 + predicted().spans.size());
+  EXPECT_EQ(lines[0],
+            "op,a_actor,a_start_s,a_duration_s,b_actor,b_start_s,b_duration_s,difference_percent");
+  EXPECT_EQ(lines[1], "0F0,0,0,0.001,0,0,0.0011,10");
+}
+
+TEST(CompareCsv, WhatOneDidNotRunIsEmpty) {
+  const Timeline whole = predicted();
+  const Timeline split = one_f_one_b({.split = true});
+  const std::string csv = compare_csv(whole, split);
+  EXPECT_THAT(csv, HasSubstr("\n0B0,0,"));
+  EXPECT_THAT(csv, HasSubstr("\n0I0,,,,0,"));
+  for (const std::string& line : lines_of(csv)) {
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 7) << line;
+  }
+}
+
 TEST(CompareJson, WhatOneDoesNotHaveIsNull) {
   const Timeline whole = predicted();
   const Timeline split = one_f_one_b({.actors = 2, .split = true});
@@ -68,9 +96,9 @@ TEST(CompareJson, WhatOneDoesNotHaveIsNull) {
 
 TEST(CompareTable, ShowsBothSidesAndTheError) {
   const std::string text = compare_table(predicted(), measured());
-  EXPECT_THAT(text, HasSubstr("predicted  measured    b - a"));
-  EXPECT_THAT(text, HasSubstr("mean F                1.000 ms  1.100 ms  +10.0 %"));
-  EXPECT_THAT(text, HasSubstr("mean B                2.000 ms  2.000 ms   +0.0 %"));
+  EXPECT_THAT(text, HasSubstr("predicted  measured  difference"));
+  EXPECT_THAT(text, HasSubstr("mean F                1.000 ms  1.100 ms     +10.0 %"));
+  EXPECT_THAT(text, HasSubstr("mean B                2.000 ms  2.000 ms      +0.0 %"));
   EXPECT_THAT(text, HasSubstr("stage 3 mean F"));
   EXPECT_THAT(text, HasSubstr("prediction error -"));
   EXPECT_THAT(compare_table(predicted(), predicted()), HasSubstr("a (predicted)"));

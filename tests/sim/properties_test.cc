@@ -89,6 +89,25 @@ RC_GTEST_PROP(Property, CriticalPathHasNoGaps, ()) {
   }
 }
 
+// In a measured step an exchange starts a moment after its last actor came: that is all that the
+// path may leave out.
+RC_GTEST_PROP(Property, CriticalPathPassesTheLastToReachAnExchange, ()) {
+  const Case one = any_case({.bandwidth = true, .step_end = true});
+  Timeline timeline = simulate(lower(one.random.schedule), one.costs);
+  const Nanoseconds lag = *rc::gen::inRange<Nanoseconds>(1, 1000);
+  for (Span& span : timeline.spans) {
+    if (span.kind == ActionKind::Compute) continue;
+    span.start += lag;
+    span.end += lag;
+  }
+  const std::vector<CriticalLink> path = critical_path(timeline);
+  RC_ASSERT(path.front().start == 0);
+  RC_ASSERT(path.back().end == last_end(timeline));
+  Nanoseconds left_out = 0;
+  for (std::size_t i = 1; i < path.size(); ++i) left_out += path[i].start - path[i - 1].end;
+  RC_ASSERT(left_out <= lag);
+}
+
 // The lanes run one thing at a time, inputs come before their users, and transfers wait for their
 // producers, in every mode.
 RC_GTEST_PROP(Property, TimelinesKeepTheRules, ()) {

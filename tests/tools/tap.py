@@ -32,6 +32,6 @@ def main():
         except Exception:
             failed = True
             print(f"not ok {number} {name}", flush=True)
-            for line in traceback.format_exc().splitlines():
-                print(f"# {line}", flush=True)
+            # Meson shows a TAP test's standard error, not what it prints.
+            print(f"not ok {number} {name}\n{traceback.format_exc()}", file=sys.stderr, flush=True)
     return 1 if failed else 0

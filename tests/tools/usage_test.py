@@ -26,7 +26,7 @@ def every_verb_has_help_within_80_columns():
     for verb in VERBS:
         text = penstock(verb, "--help").out
         assert text.startswith(f"usage: penstock {verb}"), text
-        assert max(map(len, text.splitlines())) <= 100, text
+        assert max(map(len, text.splitlines())) <= 80, text
 
 
 @case
@@ -100,6 +100,13 @@ def simulate_says_what_a_json_file_is_instead():
     trace = scratch_folder() / "a.trace.json"
     penstock("simulate", "--schedule", "gpipe", "--trace", trace)
     assert "penstock report" in penstock("simulate", trace, code=1).err
+
+
+@case
+def what_takes_a_schedule_says_that_a_file_is_an_experiment():
+    for verb in ["check", "draw"]:
+        text = penstock(verb, CONFIGS / "training" / "tiny-gpt.json", code=1).err
+        assert "an experiment, not a schedule" in text and len(text.splitlines()) == 2, text
 
 
 @case
@@ -245,6 +252,24 @@ def convert_keeps_the_flavour_of_a_torch_table():
     output = scratch_folder() / "out.csv"
     penstock("convert", scratch("in.txt", "0: 0F0 0B0\n1: 1F0 1B0\n"), "-o", output)
     assert output.read_text() == "0F0,0B0\n1F0,1B0\n"
+
+
+@case
+def generate_writes_what_the_ending_says():
+    folder = scratch_folder()
+    sizes = ["--actors", "2", "--microbatches", "2"]
+    for ending, to in [("json", "json"), ("txt", "text"), ("csv", "torch-compute"), ("other", "json")]:
+        written = folder / f"s.{ending}"
+        penstock("generate", "1f1b", *sizes, "-o", written)
+        assert written.read_text() == penstock("generate", "1f1b", *sizes, "--to", to).out, ending
+
+
+@case
+def a_converted_text_is_named_as_its_file():
+    folder = scratch_folder()
+    (folder / "mine.txt").write_text("0: 0F0 0B0\n")
+    penstock("convert", folder / "mine.txt", "-o", folder / "other.json")
+    assert json.loads((folder / "other.json").read_text())["name"] == "mine"
 
 
 @case

@@ -9,7 +9,7 @@
 namespace penstock {
 
 int run_compare(const Arguments& arguments) {
-  const bool to_stdout = writes_to_stdout(arguments, {"json", "html"});
+  const bool to_stdout = writes_to_stdout(arguments, {"json", "csv", "html"});
   const std::string& a_path = arguments.positional()[0];
   const std::string& b_path = arguments.positional()[1];
   const Timeline a = read_trace(read_file(a_path), a_path);
@@ -20,6 +20,7 @@ int run_compare(const Arguments& arguments) {
   if (arguments.has("json")) {
     write_file(arguments.text("json"), compare_json(a, b).dump(2) + "\n");
   }
+  if (arguments.has("csv")) write_file(arguments.text("csv"), compare_csv(a, b));
   if (!to_stdout) say(compare_table(a, b));
   return 0;
 }

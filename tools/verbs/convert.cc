@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <optional>
 
 #include "penstock/check.h"
@@ -19,16 +18,6 @@ Format torch_flavour(const std::string& content, const std::string& path,
   return has_communication ? Format::TorchComms : Format::TorchCompute;
 }
 
-// By --to, or by the ending of the output's name; nullopt: a torch table.
-std::optional<Format> target_format(const Arguments& arguments) {
-  if (arguments.has("to")) return format_of(arguments, "to");
-  const std::string ending = std::filesystem::path(arguments.text_or("output", "")).extension();
-  if (ending == ".json") return Format::Json;
-  if (ending == ".txt") return Format::Text;
-  if (ending == ".csv") return std::nullopt;
-  throw UsageError("the target format is not clear from the output's name; give --to");
-}
-
 bool is_torch(Format format) {
   return format != Format::Json && format != Format::Text;
 }
@@ -37,10 +26,14 @@ bool is_torch(Format format) {
 
 int run_convert(const Arguments& arguments) {
   const std::optional<Format> target = target_format(arguments);
+  if (!target) {
+    throw UsageError("the target format is not clear from the output's name; give --to");
+  }
   const std::string& path = arguments.positional()[0];
   const std::string content = read_file(path);
   const auto from = format_from(arguments);
-  const Format to = target ? *target : torch_flavour(content, path, from);
+  const bool keeps_flavour = *target == Format::TorchCompute && !arguments.has("to");
+  const Format to = keeps_flavour ? torch_flavour(content, path, from) : *target;
   // Between torch's formats a table is rewritten cell by cell, whether or not it is a whole
   // schedule.
   if (!is_torch(to) || !is_torch(from ? *from : detect_format(content, path))) {

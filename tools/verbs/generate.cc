@@ -6,7 +6,7 @@
 namespace penstock {
 
 int run_generate(const Arguments& arguments) {
-  const Format to = arguments.has("to") ? format_of(arguments, "to") : Format::Json;
+  const Format to = target_format(arguments).value_or(Format::Json);
   const Schedule schedule = generate(arguments.positional()[0], generate_options(arguments));
   write_file(arguments.text_or("output", "-"), write_schedule(schedule, to));
   return 0;

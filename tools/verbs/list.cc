@@ -63,6 +63,7 @@ int run_list(const Arguments& arguments) {
     say(json.dump(2) + "\n");
     return 0;
   }
+  if (entries.empty()) complain(fmt::format("there are no {} yet", arguments.positional()[0]));
   std::size_t width = 0;
   for (const Entry& entry : entries) width = std::max(width, entry.name.size());
   for (const Entry& entry : entries)

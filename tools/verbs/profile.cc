@@ -21,7 +21,9 @@ int run_profile(const Arguments& arguments) {
   }
   RunPlan plan = make_run_plan(prepared, costs);
   plan.train.steps = 0;
-  const RunResult result = load_executor().run(plan, {.profile_steps = steps});
+  Executor& executor = load_executor();
+  note_shared_cores(executor, plan);
+  const RunResult result = executor.run(plan, {.profile_steps = steps});
   if (!result.root) return 0;
   write_file(arguments.text_or("output", "-"), write_costs(result.profile));
   return 0;

@@ -88,6 +88,7 @@ int run_train(const Arguments& arguments) {
   if (arguments.has("out") && folder.empty()) throw UsageError("--out needs a folder");
   if (!folder.empty()) ensure_writable_folder(folder);
   Executor& executor = load_executor();
+  note_shared_cores(executor, plan);
   std::optional<MetricsFile> metrics;
   if (!folder.empty() && executor.speaks()) metrics.emplace(folder + "/metrics.jsonl");
   RunResult result =

@@ -75,8 +75,12 @@ function toTheEnd(samples, end) {
   return [...samples, [end, ...samples[samples.length - 1].slice(1)]];
 }
 
+function knowsBytes(timeline) {
+  return timeline.report.actors.some((actor) => actor.peak_bytes !== null);
+}
+
 function memoryChart(timeline) {
-  const inBytes = timeline.report.actors.some((actor) => actor.peak_bytes !== null);
+  const inBytes = knowsBytes(timeline);
   const most = Math.max(...timeline.report.actors.map((actor) => actor.peak_bytes || 0));
   const unit = most >= 2 ** 30 ? ["GiB", 2 ** 30] : most >= 2 ** 20 ? ["MiB", 2 ** 20] : ["KiB", 2 ** 10];
   const [time, nanoseconds] = timeUnit(timeline.end);

@@ -97,7 +97,7 @@ function actorTable(timeline) {
   const [unit, of] = timeUnit(timeline.report.makespan_s * 1e9);
   const places = decimals((timeline.report.makespan_s * 1e9) / of);
   const time = (s) => (s === 0 ? "0" : ((s * 1e9) / of).toFixed(places));
-  const memory = actors.some((actor) => actor.peak_bytes !== null);
+  const memory = knowsBytes(timeline);
   const head = ["actor", `busy, ${unit}`, "utilization", "in flight", ...(memory ? ["memory"] : []),
     ...causes.map((cause) => CAUSES[cause].name)];
   const rows = actors.map((actor) => [String(actor.actor), time(actor.busy_s), showPercent(actor.utilization),
@@ -117,7 +117,9 @@ function utilizationSection() {
 
 function memorySection() {
   const some = data.timelines.some((t) => t.actors > SERIES.length) ? ` ${SERIES.length} of the actors are drawn.` : "";
-  return section("Memory", `Weights and the activations kept for a backward, per actor.${some}`,
+  const what = data.timelines.some(knowsBytes) ? "Weights and the activations kept for a backward, per actor."
+    : "Microbatches whose activations are kept for a backward, per actor.";
+  return section("Memory", what + some,
     element("div", {class: "charts"}, ...data.timelines.map((t) =>
       element("div", {class: "panel"}, element("h3", {}, sourceOf(t)), memoryChart(t)))));
 }
