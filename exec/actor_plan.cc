@@ -7,17 +7,20 @@
 
 #include <fmt/format.h>
 
+#include "units.h"
+
 namespace penstock {
 namespace {
 
 std::int64_t message_floats(const Program& program, const Message& message,
-                            std::span<const std::int64_t> boundary_floats,
+                            const BoundaryFloats& boundary_floats,
                             std::span<const std::int32_t> previous) {
-  const Op& producer = program.computes[static_cast<std::size_t>(message.producer)].op;
-  const auto stage = static_cast<std::size_t>(producer.stage);
-  if (message.kind == OpKind::Forward) return boundary_floats[stage];
-  assert(previous[stage] >= 0 && "the first stage of a route sends no gradient");
-  return boundary_floats[static_cast<std::size_t>(previous[stage])];
+  Op boundary = program.computes[static_cast<std::size_t>(message.producer)].op;
+  if (message.kind == OpKind::Backward) {
+    boundary.stage = previous[static_cast<std::size_t>(boundary.stage)];
+    assert(boundary.stage >= 0 && "the first stage of a route sends no gradient");
+  }
+  return boundary_floats(boundary);
 }
 
 // Hand-over buffers of one actor. Its order is fixed, so who uses which when is, too.
@@ -44,15 +47,15 @@ class LocalPool {
 // Works through one actor's list in order, keeping what lies where.
 class Planner {
  public:
-  Planner(const Program& program, std::int32_t actor, std::span<const std::int64_t> boundary_floats)
+  Planner(const Program& program, std::int32_t actor, const BoundaryFloats& boundary_floats)
       : program_(program),
         actor_(actor),
         boundary_floats_(boundary_floats),
         next_(next_on_route(program.schedule.pipeline)),
         previous_(previous_on_route(program.schedule.pipeline)),
-        microbatches_(program.schedule.pipeline.microbatches.size()),
+        units_(program.schedule.pipeline),
         pool_(plan_.local_floats) {
-    const std::size_t cells = program.schedule.pipeline.stages.size() * microbatches_;
+    const std::size_t cells = program.schedule.pipeline.stages.size() * units_.count();
     activation_.resize(cells);
     gradient_.resize(cells);
     last_reader_.resize(cells, OpKind::Forward);
@@ -63,7 +66,7 @@ class Planner {
     }
     for (const Compute& compute : program.computes) {
       if (compute.actor != actor) continue;
-      OpKind& last = last_reader_[cell(compute.op.stage, compute.op.microbatch)];
+      OpKind& last = last_reader_[cell(compute.op.stage, compute.op)];
       last = std::max(last, compute.op.kind);  // F < B < I < W: a later kind reads last
     }
   }
@@ -85,8 +88,9 @@ class Planner {
   }
 
  private:
-  std::size_t cell(std::int32_t stage, std::int32_t microbatch) const {
-    return static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(microbatch);
+  // The op's microbatch and slice, on some stage.
+  std::size_t cell(std::int32_t stage, const Op& op) const {
+    return static_cast<std::size_t>(stage) * units_.count() + units_.of(op);
   }
 
   void plan_compute(Task& task) {
@@ -96,7 +100,7 @@ class Planner {
     if (!task.overlaps_previous) pair_begin_ = task.index;
     last_compute_ = task.index;
     last_compute_task_ = static_cast<std::int32_t>(plan_.tasks.size());
-    const std::size_t here = cell(task.op.stage, task.op.microbatch);
+    const std::size_t here = cell(task.op.stage, task.op);
     if (task.op.kind == OpKind::Forward) {
       task.input = input(compute, activation_[here]);
       activation_[here] = task.input;
@@ -133,9 +137,9 @@ class Planner {
     if (reader < 0) return {};
     const std::int32_t message = sent_as_[static_cast<std::size_t>(task.index)];
     if (message >= 0) return {Place::Message, message};
-    const Operand local{Place::Local,
-                        pool_.take(boundary_floats_[static_cast<std::size_t>(boundary)])};
-    handed_over[cell(reader, task.op.microbatch)] = local;
+    const Op on_boundary{OpKind::Forward, boundary, task.op.microbatch, task.op.slice};
+    const Operand local{Place::Local, pool_.take(boundary_floats_(on_boundary))};
+    handed_over[cell(reader, task.op)] = local;
     return local;
   }
 
@@ -155,13 +159,13 @@ class Planner {
 
   const Program& program_;
   std::int32_t actor_;
-  std::span<const std::int64_t> boundary_floats_;
+  const BoundaryFloats& boundary_floats_;
   std::vector<std::int32_t> next_;
   std::vector<std::int32_t> previous_;
-  std::size_t microbatches_;
+  Units units_;
   ActorPlan plan_;
   LocalPool pool_;
-  std::vector<Operand> activation_;  // by (stage, microbatch): the input of its F
+  std::vector<Operand> activation_;  // by (stage, unit): the input of its F
   std::vector<Operand> gradient_;    // of its B or I
   std::vector<OpKind> last_reader_;  // of its activation
   std::vector<std::int32_t> sent_as_;
@@ -208,7 +212,7 @@ std::string action_name(const Program& program, const Action& action) {
 }  // namespace
 
 std::vector<MessagePlan> plan_messages(const Program& program,
-                                       std::span<const std::int64_t> boundary_floats) {
+                                       const BoundaryFloats& boundary_floats) {
   const std::vector<std::int32_t> previous = previous_on_route(program.schedule.pipeline);
   std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, std::int32_t> count;
   for (const Message& m : program.messages) ++count[{m.from, m.to, m.kind}];
@@ -222,7 +226,7 @@ std::vector<MessagePlan> plan_messages(const Program& program,
 }
 
 ActorPlan plan_actor(const Program& program, std::int32_t actor,
-                     std::span<const std::int64_t> boundary_floats) {
+                     const BoundaryFloats& boundary_floats) {
   return Planner(program, actor, boundary_floats).plan();
 }
 
@@ -267,14 +271,7 @@ ActionNames action_names(const Program& program) {
 }
 
 std::vector<Problem> executable_problems(const Program& program) {
-  constexpr const char* kHint = "`penstock simulate` can predict it";
   std::vector<Problem> problems;
-  const Pipeline& pipeline = program.schedule.pipeline;
-  const bool sliced = std::any_of(pipeline.microbatches.begin(), pipeline.microbatches.end(),
-                                  [](const Microbatch& m) { return m.slices() > 1; });
-  if (sliced) {
-    problems.push_back({program.schedule.name, "token slices are not executable yet", kHint});
-  }
   const auto has_norm = [](const std::vector<Action>& actions) {
     return std::count_if(actions.begin(), actions.end(),
                          [](const Action& a) { return a.kind == ActionKind::GlobalNorm; }) == 1;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,12 +52,14 @@ struct MessagePlan {
   std::int32_t per_step = 0;  // messages of its channel in one step
 };
 
-// `boundary_floats[stage]`: floats of the activation that leaves the stage (0: none does).
+// Floats of the activation that leaves the op's stage, for its microbatch and slice.
+using BoundaryFloats = std::function<std::int64_t(const Op&)>;
+
 std::vector<MessagePlan> plan_messages(const Program& program,
-                                       std::span<const std::int64_t> boundary_floats);
+                                       const BoundaryFloats& boundary_floats);
 
 ActorPlan plan_actor(const Program& program, std::int32_t actor,
-                     std::span<const std::int64_t> boundary_floats);
+                     const BoundaryFloats& boundary_floats);
 
 // Every channel of the program with the peak of its pool: a receive buffer is taken at the Receive
 // action and given back when the op's last reader has run (an activation's is its B or W).
@@ -66,8 +69,7 @@ std::vector<Channel> plan_channels(const Program& program, std::span<const Actor
 // "3B1, needs the gradient of 4B1 from actor 2", for every action of every actor.
 ActionNames action_names(const Program& program);
 
-// What the executor cannot run yet (it can be simulated): token slices, a program without step end.
-// Empty: executable.
+// What the executor cannot run: a program without step end. Empty: executable.
 std::vector<Problem> executable_problems(const Program& program);
 
 }  // namespace penstock

@@ -14,7 +14,6 @@ namespace penstock {
 
 // What the executor knows of a stage before the first step.
 struct StageInfo {
-  std::int64_t boundary_floats = 0;  // of the activation that leaves it, 0 on the last
   std::int64_t activation_bytes = 0;
   std::int64_t weight_bytes = 0;
 };

@@ -1,5 +1,6 @@
 #include "memory_need.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "batch_shape.h"
 #include "device/slots.h"
 #include "gather.h"
 #include "penstock/error.h"
@@ -37,14 +39,13 @@ double parameters_of(const Model& model, std::int32_t first, std::int32_t end) {
   return sum;
 }
 
-// Microbatches that `stage` keeps activations of at once.
+// Slices of microbatches that `stage` keeps activations of at once.
 double peak_in_flight(const Program& program, std::int32_t stage) {
   std::vector<Op> ops;
   for (const Compute& compute : program.computes) {
     if (compute.op.stage == stage) ops.push_back(compute.op);
   }
-  const auto microbatches = program.schedule.pipeline.microbatches.size();
-  return share_out(ops, static_cast<std::int32_t>(microbatches)).kept_count;
+  return share_out(ops, Units(program.schedule.pipeline)).kept_count;
 }
 
 }  // namespace
@@ -52,7 +53,11 @@ double peak_in_flight(const Program& program, std::int32_t stage) {
 double least_bytes(const RunPlan& plan, std::int32_t actor) {
   if (!plan.model || plan.train.device == DeviceKind::Sleep) return 0;
   const std::vector<Stage>& stages = plan.program.schedule.pipeline.stages;
-  const double boundary = 1.0 * plan.batch.micro * plan.batch.sequence * plan.model->hidden;
+  double rows = 0;  // of the largest slice, which every buffer has to fit
+  for (const TokenSlice& slice : batch_shape(plan)) {
+    rows = std::max(rows, 1.0 * slice.sequences * slice.tokens);
+  }
+  const double boundary = rows * plan.model->hidden;
   double floats = 0;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (stages[s].actor != actor) continue;

@@ -9,7 +9,7 @@
 namespace penstock {
 
 // Bytes that `actor` needs at least: values, gradients and both moments of its stages, and what its
-// blocks put out, kept for every microbatch in flight. 0 for the sleep device. A double, as absurd
+// blocks put out, kept for every slice in flight. 0 for the sleep device. A double, as absurd
 // sizes must not overflow.
 double least_bytes(const RunPlan& plan, std::int32_t actor);
 

@@ -22,7 +22,8 @@ Nanoseconds median(std::vector<Nanoseconds> values) {
 
 // What one cost was in every measured step.
 struct StageSamples {
-  std::array<std::vector<Nanoseconds>, kOpKinds> op;  // means over the microbatches
+  // [kind][slice]: means over the microbatches.
+  std::array<std::vector<std::vector<Nanoseconds>>, kOpKinds> op;
   std::vector<Nanoseconds> update;
   std::vector<Nanoseconds> reduce;
 };
@@ -44,8 +45,19 @@ struct Sum {
 
 using Marks = std::vector<std::vector<Mark>>;  // [actor][task]
 
+// Later slices attend to more tokens, so each has costs of its own; one for all where microbatches
+// differ in their number of slices.
+std::size_t slices_told_apart(const Pipeline& pipeline) {
+  const std::int32_t slices = pipeline.microbatches.front().slices();
+  const bool alike = std::ranges::all_of(pipeline.microbatches,
+                                         [&](const Microbatch& m) { return m.slices() == slices; });
+  return alike ? static_cast<std::size_t>(slices) : 1;
+}
+
 void add_ops(Samples& samples, const Program& program, const Marks& marks) {
-  std::vector<std::array<Sum, kOpKinds>> sums(samples.stages.size());
+  const std::size_t slices = slices_told_apart(program.schedule.pipeline);
+  std::vector<std::array<std::vector<Sum>, kOpKinds>> sums(samples.stages.size());
+  for (auto& stage : sums) stage.fill(std::vector<Sum>(slices));
   for (std::size_t a = 0; a < marks.size(); ++a) {
     for (std::size_t i = 0; i < marks[a].size(); ++i) {
       const Action& action = program.actions[a][i];
@@ -56,13 +68,18 @@ void add_ops(Samples& samples, const Program& program, const Marks& marks) {
       }
       if (action.kind != ActionKind::Compute) continue;
       const Op& op = program.computes[index].op;
-      sums[static_cast<std::size_t>(op.stage)][static_cast<std::size_t>(op.kind)].add(mark.end -
-                                                                                      mark.start);
+      const std::size_t slice = slices == 1 ? 0 : static_cast<std::size_t>(op.slice);
+      sums[static_cast<std::size_t>(op.stage)][static_cast<std::size_t>(op.kind)][slice].add(
+          mark.end - mark.start);
     }
   }
   for (std::size_t s = 0; s < sums.size(); ++s) {
     for (std::size_t k = 0; k < sums[s].size(); ++k) {
-      if (sums[s][k].count > 0) samples.stages[s].op[k].push_back(sums[s][k].mean());
+      if (sums[s][k][0].count == 0) continue;
+      samples.stages[s].op[k].resize(slices);
+      for (std::size_t i = 0; i < slices; ++i) {
+        samples.stages[s].op[k][i].push_back(sums[s][k][i].mean());
+      }
     }
   }
 }
@@ -106,6 +123,29 @@ Samples measure_steps(const RunPlan& plan, const RunOptions& options, StepRunner
   }
   runner.device().restore();
   return samples;
+}
+
+// From the samples of each slice.
+Duration duration(std::span<const std::vector<Nanoseconds>> slices) {
+  if (slices.size() == 1) return {.base = median(slices[0]), .varied = {}};
+  Duration duration;
+  std::vector<Nanoseconds>& row = duration.varied.emplace_back();
+  for (const std::vector<Nanoseconds>& samples : slices) row.push_back(median(samples));
+  return duration;
+}
+
+// Bytes of the message behind a stage: the mean over microbatches and slices, which differ only
+// where the schedule cuts them unevenly.
+std::int64_t boundary_bytes(const Pipeline& pipeline, std::int32_t stage, const Device& device) {
+  std::int64_t sum = 0;
+  std::int64_t count = 0;
+  for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
+    Op op{OpKind::Forward, stage, static_cast<std::int32_t>(m)};
+    for (; op.slice < pipeline.microbatches[m].slices(); ++op.slice, ++count) {
+      sum += device.boundary_floats(op);
+    }
+  }
+  return sum * static_cast<std::int64_t>(sizeof(float)) / count;
 }
 
 // Both directions of the boundary behind a stage, which carry the same number of bytes.
@@ -165,15 +205,13 @@ CostTable measure_profile(const RunPlan& plan, const RunOptions& options, StepRu
     const StageInfo& info = runner.stages()[s];
     StageCosts costs;
     for (std::size_t k = 0; k < stage.op.size(); ++k) {
-      if (!stage.op[k].empty()) {
-        costs.op[k] = Duration{.base = median(stage.op[k]), .varied = {}};
-      }
+      if (!stage.op[k].empty()) costs.op[k] = duration(stage.op[k]);
     }
     if (!stage.update.empty()) costs.update = median(stage.update);
     if (!stage.reduce.empty()) costs.reduce = median(stage.reduce);
-    costs.message =
-        boundary_cost(pipeline, static_cast<std::int32_t>(s), next[s],
-                      info.boundary_floats * static_cast<std::int64_t>(sizeof(float)), probed);
+    const auto number = static_cast<std::int32_t>(s);
+    costs.message = boundary_cost(pipeline, number, next[s],
+                                  boundary_bytes(pipeline, number, runner.device()), probed);
     costs.activation_bytes = info.activation_bytes;
     costs.weight_bytes = info.weight_bytes;
     table.stages.push_back(std::move(costs));

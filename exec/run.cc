@@ -43,8 +43,7 @@ std::vector<StageInfo> gather_stages(const RunPlan& plan, const Device& device,
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (stages[s].actor != transport.actor()) continue;
     const auto stage = static_cast<std::int32_t>(s);
-    mine[s] = {.boundary_floats = device.boundary_floats(stage),
-               .activation_bytes = device.activation_bytes(stage),
+    mine[s] = {.activation_bytes = device.activation_bytes(stage),
                .weight_bytes = device.weight_bytes(stage)};
   }
   const auto all = gather(transport, std::span<const StageInfo>(mine));

@@ -24,6 +24,18 @@ std::vector<std::int32_t> stages_of(const Pipeline& pipeline, std::int32_t actor
   return stages;
 }
 
+std::vector<Op> ops_with_loss(const Pipeline& pipeline) {
+  std::vector<Op> ops;
+  for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
+    const Microbatch& microbatch = pipeline.microbatches[m];
+    const Route& route = pipeline.routes[static_cast<std::size_t>(microbatch.route)];
+    for (std::int32_t slice = 0; slice < microbatch.slices(); ++slice) {
+      ops.push_back({OpKind::Forward, route.back(), static_cast<std::int32_t>(m), slice});
+    }
+  }
+  return ops;
+}
+
 }  // namespace
 
 StepEnd::StepEnd(const RunPlan& plan, Device& device, Transport& transport)
@@ -32,11 +44,11 @@ StepEnd::StepEnd(const RunPlan& plan, Device& device, Transport& transport)
       transport_(transport),
       shared_(plan.program, device, transport),
       own_stages_(stages_of(plan.program.schedule.pipeline, transport.actor())),
-      losses_(plan.program.schedule.pipeline.microbatches.size()) {
+      loss_ops_(ops_with_loss(plan.program.schedule.pipeline)) {
   std::uint64_t mine = 0;
   for (const std::int32_t stage : own_stages_) mine += device.squared_norms(stage).size();
   norms_ = gather_one(transport, mine);
-  block_.resize(losses_ + 2 * *std::max_element(norms_.begin(), norms_.end()));
+  block_.resize(loss_ops_.size() + 2 * *std::max_element(norms_.begin(), norms_.end()));
   blocks_.resize(block_.size() * norms_.size());
 }
 
@@ -64,10 +76,8 @@ void StepEnd::update(std::int32_t stage) {
   device_.update(stage, step_, record_.learning_rate, gradient_scale_);
 }
 
-const Stage& StepEnd::last_stage(std::size_t microbatch) const {
-  const Pipeline& pipeline = plan_.program.schedule.pipeline;
-  const auto route = static_cast<std::size_t>(pipeline.microbatches[microbatch].route);
-  return pipeline.stages[static_cast<std::size_t>(pipeline.routes[route].back())];
+std::int32_t StepEnd::actor_of(const Op& op) const {
+  return plan_.program.schedule.pipeline.stages[static_cast<std::size_t>(op.stage)].actor;
 }
 
 std::span<const double> StepEnd::block_of(std::int32_t actor) const {
@@ -75,11 +85,10 @@ std::span<const double> StepEnd::block_of(std::int32_t actor) const {
 }
 
 void StepEnd::fill_block() {
-  for (std::size_t k = 0; k < losses_; ++k) {
-    const bool mine = last_stage(k).actor == transport_.actor();
-    block_[k] = mine ? device_.loss_sum(static_cast<std::int32_t>(k)) : 0;
+  std::size_t at = 0;
+  for (const Op& op : loss_ops_) {
+    block_[at++] = actor_of(op) == transport_.actor() ? device_.loss_sum(op) : 0;
   }
-  std::size_t at = losses_;
   for (const std::int32_t stage : own_stages_) {
     for (const TensorNorm& norm : device_.squared_norms(stage)) {
       assert(at + 2 <= block_.size() && "a stage has the same tensors in every step");
@@ -89,12 +98,12 @@ void StepEnd::fill_block() {
   }
 }
 
-// Token-weighted, in microbatch order.
+// Token-weighted, in the order of microbatches and slices.
 double StepEnd::mean_loss() const {
   double sum = 0;
-  for (std::size_t k = 0; k < losses_; ++k) {
-    const double loss = block_of(last_stage(k).actor)[k];
-    if (!std::isfinite(loss)) throw_bad_loss(k);
+  for (std::size_t i = 0; i < loss_ops_.size(); ++i) {
+    const double loss = block_of(actor_of(loss_ops_[i]))[i];
+    if (!std::isfinite(loss)) throw_bad_loss(loss_ops_[i]);
     sum += loss;
   }
   return sum / (static_cast<double>(plan_.batch.global) * plan_.batch.sequence);
@@ -104,7 +113,7 @@ double StepEnd::mean_loss() const {
 double StepEnd::global_norm() const {
   std::map<std::int32_t, double> squared;
   for (std::int32_t actor = 0; actor < transport_.actors(); ++actor) {
-    const std::span<const double> norms = block_of(actor).subspan(losses_);
+    const std::span<const double> norms = block_of(actor).subspan(loss_ops_.size());
     for (std::size_t i = 0; i < norms_[static_cast<std::size_t>(actor)]; ++i) {
       const auto tensor = static_cast<std::int32_t>(norms[2 * i]);
       if (!std::isfinite(norms[2 * i + 1])) {
@@ -121,15 +130,10 @@ double StepEnd::global_norm() const {
   return std::sqrt(sum);
 }
 
-void StepEnd::throw_bad_loss(std::size_t microbatch) const {
-  const Pipeline& pipeline = plan_.program.schedule.pipeline;
-  const auto route = static_cast<std::size_t>(pipeline.microbatches[microbatch].route);
-  const Op op{.kind = OpKind::Forward,
-              .stage = pipeline.routes[route].back(),
-              .microbatch = static_cast<std::int32_t>(microbatch)};
+void StepEnd::throw_bad_loss(const Op& op) const {
   throw RunError(fmt::format("step {}", record_.step),
                  fmt::format("the loss of microbatch {} is not a finite number (actor {}, op {})",
-                             microbatch, last_stage(microbatch).actor, to_string(op)),
+                             op.microbatch, actor_of(op), to_string(op)),
                  kDiverged);
 }
 

@@ -35,22 +35,22 @@ class StepEnd {
   const StepRecord& record() const { return record_; }
 
  private:
-  const Stage& last_stage(std::size_t microbatch) const;
+  std::int32_t actor_of(const Op& op) const;
   std::span<const double> block_of(std::int32_t actor) const;
   void fill_block();
   double mean_loss() const;
   double global_norm() const;
-  [[noreturn]] void throw_bad_loss(std::size_t microbatch) const;
+  [[noreturn]] void throw_bad_loss(const Op& op) const;
 
   const RunPlan& plan_;
   Device& device_;
   Transport& transport_;
   SharedGradients shared_;
   std::vector<std::int32_t> own_stages_;
-  std::size_t losses_ = 0;            // microbatches
+  std::vector<Op> loss_ops_;          // that a loss comes from, by microbatch and slice
   std::vector<std::uint64_t> norms_;  // tensors of each actor
-  // What an actor gives: the losses of its microbatches (0 for others'), then tensor and squared
-  // norm of each of its tensors.
+  // What an actor gives: the losses of its ops (0 for others'), then tensor and squared norm of
+  // each of its tensors.
   std::vector<double> block_;
   std::vector<double> blocks_;  // everybody's
   std::int64_t step_ = 0;

@@ -10,16 +10,14 @@
 namespace penstock {
 namespace {
 
-std::vector<std::int64_t> boundaries(std::span<const StageInfo> stages) {
-  std::vector<std::int64_t> floats;
-  for (const StageInfo& stage : stages) floats.push_back(stage.boundary_floats);
-  return floats;
+BoundaryFloats boundaries(const Device& device) {
+  return [&device](const Op& op) { return device.boundary_floats(op); };
 }
 
 // Every actor works out everybody's plan, so that all announce the same channels.
-std::vector<Channel> step_channels(const RunPlan& plan, std::span<const StageInfo> stages,
+std::vector<Channel> step_channels(const RunPlan& plan, const Device& device,
                                    std::span<const MessagePlan> messages) {
-  const std::vector<std::int64_t> floats = boundaries(stages);
+  const BoundaryFloats floats = boundaries(device);
   std::vector<ActorPlan> plans;
   for (std::int32_t a = 0; a < plan.program.schedule.pipeline.actors; ++a) {
     plans.push_back(plan_actor(plan.program, a, floats));
@@ -37,11 +35,11 @@ StepRunner::StepRunner(const RunPlan& plan, const RunOptions& options,
     : device_(device),
       transport_(transport),
       stages_(std::move(stages)),
-      messages_(plan_messages(plan.program, boundaries(stages_))),
-      actor_plan_(plan_actor(plan.program, transport.actor(), boundaries(stages_))),
+      messages_(plan_messages(plan.program, boundaries(device))),
+      actor_plan_(plan_actor(plan.program, transport.actor(), boundaries(device))),
       interpreter_(plan.program, actor_plan_, messages_, device, transport),
       step_end_(plan, device, transport) {
-  std::vector<Channel> channels = step_channels(plan, stages_, messages_);
+  std::vector<Channel> channels = step_channels(plan, device, messages_);
   if (options.profile_steps > 0) probes_ = probe_channels(channels);
   channels.insert(channels.end(), probes_.begin(), probes_.end());
   transport.open(channels, action_names(plan.program));

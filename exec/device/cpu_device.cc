@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "batch_shape.h"
 #include "data/tokens.h"
 #include "device/cpu_stage.h"
 #include "device/device.h"
@@ -14,27 +14,6 @@
 namespace penstock {
 
 namespace {
-
-// Sequences of each microbatch. A pipeline that does not say (all equal) gets equal shares of the
-// batch.
-std::vector<std::int32_t> sequences_of(const RunPlan& plan) {
-  std::vector<std::int32_t> sequences;
-  for (const Microbatch& microbatch : plan.program.schedule.pipeline.microbatches) {
-    sequences.push_back(microbatch.sequences);
-    if (microbatch.slices() > 1) {
-      throw Error("schedule", "token slices cannot be trained", "choose a schedule without slices");
-    }
-  }
-  const std::int32_t sum = std::accumulate(sequences.begin(), sequences.end(), 0);
-  if (sum <= 0 || plan.batch.global % sum != 0) {
-    throw Error("batch.global",
-                fmt::format("{} sequences cannot be shared out to {} microbatches",
-                            plan.batch.global, sequences.size()),
-                "batch.global = batch.micro times the schedule's microbatches");
-  }
-  for (std::int32_t& each : sequences) each *= plan.batch.global / sum;
-  return sequences;
-}
 
 void check_model(const RunPlan& plan) {
   const Model& model = *plan.model;
@@ -66,12 +45,12 @@ void check_ends(const RunPlan& plan) {
   }
 }
 
-StageSizes make_sizes(const RunPlan& plan, std::span<const std::int32_t> sequences) {
-  StageSizes sizes{.tokens = plan.batch.sequence, .rows = {}};
-  for (const std::int32_t each : sequences) sizes.rows.push_back(each * plan.batch.sequence);
+StageSizes make_sizes(const RunPlan& plan) {
   const auto tokens = std::int64_t{plan.batch.global} * plan.batch.sequence;
-  sizes.gradient_scale = static_cast<float>(1.0 / static_cast<double>(tokens));
-  return sizes;
+  return {.tokens = plan.batch.sequence,
+          .units = Units(plan.program.schedule.pipeline),
+          .slices = batch_shape(plan),
+          .gradient_scale = static_cast<float>(1.0 / static_cast<double>(tokens))};
 }
 
 std::vector<Op> ops_of_stage(const Program& program, std::int32_t stage) {
@@ -82,46 +61,60 @@ std::vector<Op> ops_of_stage(const Program& program, std::int32_t stage) {
   return ops;
 }
 
-// The tokens of one step, for the first stage (ids) and the last (targets).
+// The tokens of one step, for the first stage (ids) and the last (targets): by unit, each sequence
+// by sequence.
 class StepTokens {
  public:
-  StepTokens(const RunPlan& plan, std::span<const int> rows)
+  StepTokens(const RunPlan& plan, std::span<const TokenSlice> slices)
       : windows_(open_tokens(plan.train), plan.batch.sequence),
         global_(plan.batch.global),
-        sequence_(static_cast<std::size_t>(plan.batch.sequence)),
-        window_(sequence_ + 1) {
+        window_(static_cast<std::size_t>(plan.batch.sequence) + 1),
+        slices_(slices.begin(), slices.end()) {
     const auto used = std::int64_t{plan.train.steps} * global_;
     windows_.check(std::max(used, std::int64_t{global_}), plan.model->vocabulary);
-    for (const int count : rows) {
-      first_.push_back(ids_.size());
-      ids_.resize(ids_.size() + static_cast<std::size_t>(count));
+    for (const TokenSlice& slice : slices_) {
+      row_.push_back(ids_.size());
+      ids_.resize(ids_.size() + static_cast<std::size_t>(slice.rows()));
     }
-    first_.push_back(ids_.size());
     targets_.resize(ids_.size());
   }
 
+  // Microbatches take consecutive samples.
   void pick(std::int64_t step) {
-    for (std::int32_t sample = 0; sample < global_; ++sample) {
-      windows_.read(windows_.index(step, global_, sample), window_);
-      const auto place = static_cast<std::ptrdiff_t>(sequence_) * sample;
-      std::copy(window_.begin(), window_.end() - 1, ids_.begin() + place);
-      std::copy(window_.begin() + 1, window_.end(), targets_.begin() + place);
+    std::int32_t sample = 0;
+    for (std::size_t unit = 0; unit < slices_.size();) {
+      std::size_t end = unit + 1;
+      while (end < slices_.size() && slices_[end].first > 0) ++end;
+      for (int sequence = 0; sequence < slices_[unit].sequences; ++sequence) {
+        windows_.read(windows_.index(step, global_, sample++), window_);
+        for (std::size_t u = unit; u < end; ++u) cut(u, sequence);
+      }
+      unit = end;
     }
   }
 
-  TokenRows of(std::int32_t microbatch) const {
-    const auto index = static_cast<std::size_t>(microbatch);
-    const std::size_t count = first_[index + 1] - first_[index];
-    return {.ids = std::span(ids_).subspan(first_[index], count),
-            .targets = std::span(targets_).subspan(first_[index], count)};
+  TokenRows of(std::size_t unit) const {
+    const auto count = static_cast<std::size_t>(slices_[unit].rows());
+    return {.ids = std::span(ids_).subspan(row_[unit], count),
+            .targets = std::span(targets_).subspan(row_[unit], count)};
   }
 
  private:
+  // One slice of the window; the target is the token behind.
+  void cut(std::size_t unit, int sequence) {
+    const TokenSlice& slice = slices_[unit];
+    const auto place = static_cast<std::ptrdiff_t>(row_[unit]) +
+                       static_cast<std::ptrdiff_t>(sequence) * slice.tokens;
+    const auto from = window_.begin() + slice.first;
+    std::copy_n(from, slice.tokens, ids_.begin() + place);
+    std::copy_n(from + 1, slice.tokens, targets_.begin() + place);
+  }
+
   Windows windows_;
   std::int32_t global_;
-  std::size_t sequence_;
   std::vector<std::int32_t> window_;
-  std::vector<std::size_t> first_;  // [microbatch]: its first row
+  std::vector<TokenSlice> slices_;  // [unit]
+  std::vector<std::size_t> row_;    // [unit]: its first
   std::vector<std::int32_t> ids_;
   std::vector<std::int32_t> targets_;
 };
@@ -129,13 +122,15 @@ class StepTokens {
 class CpuDevice final : public Device {
  public:
   CpuDevice(const RunPlan& plan, std::int32_t actor)
-      : pipeline_(plan.program.schedule.pipeline), optimizer_(plan.train.optimizer) {
+      : pipeline_(plan.program.schedule.pipeline),
+        next_(next_on_route(pipeline_)),
+        hidden_(plan.model->hidden),
+        optimizer_(plan.train.optimizer),
+        sizes_(make_sizes(plan)) {
     use_one_blas_thread();
     check_model(plan);
     check_ends(plan);
-    const StageSizes sizes = make_sizes(plan, sequences_of(plan));
-    boundary_ = std::int64_t{sizes.max_rows()} * plan.model->hidden;
-    const auto& stages = plan.program.schedule.pipeline.stages;
+    const std::vector<Stage>& stages = pipeline_.stages;
     stages_.resize(stages.size());
     bool needs_tokens = false;
     for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -143,15 +138,16 @@ class CpuDevice final : public Device {
       const auto part = static_cast<std::size_t>(stages[i].part);
       const BlockRange blocks{plan.split.first[part], plan.split.first[part + 1]};
       stages_[i] = std::make_unique<CpuStage>(
-          *plan.model, blocks, sizes, ops_of_stage(plan.program, static_cast<std::int32_t>(i)),
+          *plan.model, blocks, sizes_, ops_of_stage(plan.program, static_cast<std::int32_t>(i)),
           plan.train.seed);
       needs_tokens |= blocks.first == 0 || blocks.end == plan.model->layers + 2;
     }
-    if (needs_tokens) tokens_.emplace(plan, sizes.rows);
+    if (needs_tokens) tokens_.emplace(plan, sizes_.slices);
   }
 
-  std::int64_t boundary_floats(std::int32_t stage) const override {
-    return at(stage).is_last() ? 0 : boundary_;
+  std::int64_t boundary_floats(const Op& op) const override {
+    if (next_[static_cast<std::size_t>(op.stage)] < 0) return 0;
+    return std::int64_t{sizes_.slices[sizes_.units.of(op)].rows()} * hidden_;
   }
   std::int64_t activation_bytes(std::int32_t stage) const override {
     return at(stage).activation_bytes();
@@ -166,12 +162,12 @@ class CpuDevice final : public Device {
   }
 
   void run(const Op& op, std::span<const float> input, std::span<float> output) override {
-    at(op.stage).run(op, tokens_ ? tokens_->of(op.microbatch) : TokenRows{}, input, output);
+    const TokenRows tokens = tokens_ ? tokens_->of(sizes_.units.of(op)) : TokenRows{};
+    at(op.stage).run(op, tokens, input, output);
   }
 
-  double loss_sum(std::int32_t microbatch) const override {
-    const auto& last = stages_[static_cast<std::size_t>(last_stage(microbatch))];
-    return last ? last->loss_sum(microbatch) : 0;
+  double loss_sum(const Op& op) const override {
+    return at(op.stage).loss_sum(sizes_.units.of(op));
   }
 
   std::span<float> shared_gradient(std::int32_t stage) override {
@@ -204,14 +200,12 @@ class CpuDevice final : public Device {
 
  private:
   CpuStage& at(std::int32_t stage) const { return *stages_[static_cast<std::size_t>(stage)]; }
-  std::int32_t last_stage(std::int32_t microbatch) const {
-    const auto route = pipeline_.microbatches[static_cast<std::size_t>(microbatch)].route;
-    return pipeline_.routes[static_cast<std::size_t>(route)].back();
-  }
 
   const Pipeline& pipeline_;
+  std::vector<std::int32_t> next_;
+  std::int32_t hidden_;
   Optimizer optimizer_;
-  std::int64_t boundary_ = 0;
+  StageSizes sizes_;
   std::vector<std::unique_ptr<CpuStage>> stages_;  // [stage]; null: another actor's
   std::optional<StepTokens> tokens_;
 };

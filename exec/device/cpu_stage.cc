@@ -15,34 +15,34 @@ std::span<float> slice(AlignedVector<float>& values, const PartTensor& tensor) {
 
 }  // namespace
 
-int StageSizes::max_rows() const {
-  return rows.empty() ? 0 : std::ranges::max(rows);
-}
-
 CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& sizes,
                    std::span<const Op> order, std::uint64_t seed)
     : sizes_(sizes),
       hidden_(model.hidden),
-      slots_(share_out(order, static_cast<std::int32_t>(sizes.rows.size()))),
+      slots_(share_out(order, sizes.units)),
       parameters_(model, blocks),
-      part_(model, blocks, sizes.tokens, sizes.max_rows(), sizes.gradient_scale, parameters_),
+      part_(model, blocks, sizes.tokens, sizes.slices, sizes.gradient_scale, parameters_),
       first_moments_(parameters_.values().size(), 0.0f),
       second_moments_(parameters_.values().size(), 0.0f),
       activations_(static_cast<std::size_t>(slots_.kept_count)),
       gradients_(static_cast<std::size_t>(slots_.gradient_count)),
-      inputs_(sizes.rows.size()),
-      losses_(sizes.rows.size(), 0.0) {
+      inputs_(sizes.units.count()),
+      kept_(sizes.units.count()),
+      gathered_(sizes.units.count()),
+      losses_(sizes.units.count(), 0.0) {
   for (const PartTensor& tensor : parameters_.tensors()) {
     fill_initial(model, tensor.info, seed, parameters_.values(tensor));
   }
-  const int rows = sizes_.max_rows();
-  for (Activations& each : activations_) {
-    each.buffer.assign(part_.kept_values(rows), 0.0f);
-    part_.carve_kept(each.buffer.data(), rows, each.layout);
-  }
-  for (OutputGradients& each : gradients_) {
-    each.buffer.assign(part_.gradient_values(rows), 0.0f);
-    part_.carve_gradients(each.buffer.data(), rows, each.layout);
+  // Each buffer fits every slice; carved once here, so that layouts have their storage.
+  for (const TokenSlice& slice : sizes_.slices) {
+    for (Activations& each : activations_) {
+      each.buffer.resize(std::max(each.buffer.size(), part_.kept_values(slice)));
+      part_.carve_kept(each.buffer.data(), slice, each.layout);
+    }
+    for (OutputGradients& each : gradients_) {
+      each.buffer.resize(std::max(each.buffer.size(), part_.gradient_values(slice)));
+      part_.carve_gradients(each.buffer.data(), slice, each.layout);
+    }
   }
 }
 
@@ -58,57 +58,74 @@ void CpuStage::run(const Op& op, TokenRows tokens, std::span<const float> input,
   if (gives_weight_gradient(op.kind)) backward_weight(op);
 }
 
-CpuStage::Activations& CpuStage::activations(const Op& op) {
-  const std::int32_t slot = slots_.kept[static_cast<std::size_t>(op.microbatch)];
+template <class T>
+Matrix<T> CpuStage::rows_of(const TokenSlice& slice, std::span<T> values) const {
+  return values.empty() ? Matrix<T>() : Matrix<T>(values.data(), slice.rows(), hidden_);
+}
+
+CpuStage::Activations& CpuStage::activations(std::size_t unit) {
+  const std::int32_t slot = slots_.kept[unit];
   assert(slot >= 0 && "the microbatch passes this stage");
   return activations_[static_cast<std::size_t>(slot)];
 }
 
-CpuStage::OutputGradients& CpuStage::output_gradients(const Op& op) {
-  const std::int32_t slot = slots_.gradient[static_cast<std::size_t>(op.microbatch)];
+CpuStage::OutputGradients& CpuStage::output_gradients(std::size_t unit) {
+  const std::int32_t slot = slots_.gradient[unit];
   assert(slot >= 0 && "the microbatch has a backward on this stage");
   return gradients_[static_cast<std::size_t>(slot)];
 }
 
 void CpuStage::forward(const Op& op, TokenRows tokens, std::span<const float> input,
                        std::span<float> output) {
-  const auto microbatch = static_cast<std::size_t>(op.microbatch);
-  const int rows = sizes_.rows[microbatch];
-  inputs_[microbatch] = {.rows = rows,
-                         .ids = tokens.ids,
-                         .targets = tokens.targets,
-                         .x = input.empty() ? Matrix<const float>()
-                                            : Matrix<const float>(input.data(), rows, hidden_)};
-  Activations& kept = activations(op);
-  part_.carve_kept(kept.buffer.data(), rows, kept.layout);
-  losses_[microbatch] =
-      part_.forward(inputs_[microbatch], kept.layout,
-                    output.empty() ? Matrix<float>() : Matrix<float>(output.data(), rows, hidden_));
+  const std::size_t unit = sizes_.units.of(op);
+  const TokenSlice& slice = sizes_.slices[unit];
+  const std::size_t first = sizes_.units.of(op.microbatch, 0);
+  inputs_[unit] = {.slice = slice,
+                   .ids = tokens.ids,
+                   .targets = tokens.targets,
+                   .x = rows_of(slice, input),
+                   .earlier_kept = std::span(kept_).subspan(first, unit - first),
+                   .earlier_gradients = {}};
+  Activations& kept = activations(unit);
+  part_.carve_kept(kept.buffer.data(), slice, kept.layout);
+  kept_[unit] = &kept.layout;
+  losses_[unit] = part_.forward(inputs_[unit], kept.layout, rows_of(slice, output));
+}
+
+// The last slice adds to the gradients of all slices' keys and values.
+void CpuStage::open_gradients(std::int32_t microbatch) {
+  for (std::int32_t slice = 0; slice < sizes_.units.slices(microbatch); ++slice) {
+    const std::size_t unit = sizes_.units.of(microbatch, slice);
+    OutputGradients& gradients = output_gradients(unit);
+    part_.carve_gradients(gradients.buffer.data(), sizes_.slices[unit], gradients.layout);
+    gathered_[unit] = &gradients.layout;
+  }
 }
 
 void CpuStage::backward_input(const Op& op, std::span<const float> input, std::span<float> output) {
-  const auto microbatch = static_cast<std::size_t>(op.microbatch);
-  const int rows = sizes_.rows[microbatch];
-  OutputGradients& gradients = output_gradients(op);
-  part_.carve_gradients(gradients.buffer.data(), rows, gradients.layout);
-  part_.backward_input(
-      inputs_[microbatch], activations(op).layout, gradients.layout,
-      input.empty() ? Matrix<const float>() : Matrix<const float>(input.data(), rows, hidden_),
-      output.empty() ? Matrix<float>() : Matrix<float>(output.data(), rows, hidden_));
+  const std::size_t unit = sizes_.units.of(op);
+  const std::size_t first = sizes_.units.of(op.microbatch, 0);
+  if (op.slice + 1 == sizes_.units.slices(op.microbatch)) open_gradients(op.microbatch);
+  inputs_[unit].earlier_gradients = std::span(gathered_).subspan(first, unit - first);
+  part_.backward_input(inputs_[unit], activations(unit).layout, output_gradients(unit).layout,
+                       rows_of(sizes_.slices[unit], input), rows_of(sizes_.slices[unit], output));
 }
 
 void CpuStage::backward_weight(const Op& op) {
-  part_.backward_weight(inputs_[static_cast<std::size_t>(op.microbatch)], activations(op).layout,
-                        output_gradients(op).layout);
+  const std::size_t unit = sizes_.units.of(op);
+  part_.backward_weight(inputs_[unit], activations(unit).layout, output_gradients(unit).layout);
   if (--weight_gradients_left_ == 0) parameters_.fold_tied();
 }
 
-double CpuStage::loss_sum(std::int32_t microbatch) const {
-  return losses_[static_cast<std::size_t>(microbatch)];
-}
-
+// Of a whole microbatch, the largest one.
 std::int64_t CpuStage::activation_bytes() const {
-  return static_cast<std::int64_t>(part_.kept_values(sizes_.max_rows()) * sizeof(float));
+  std::size_t largest = 0;
+  for (std::size_t unit = 0, values = 0; unit < sizes_.slices.size(); ++unit) {
+    const TokenSlice& slice = sizes_.slices[unit];
+    values = (slice.first == 0 ? 0 : values) + part_.kept_values(slice);
+    largest = std::max(largest, values);
+  }
+  return static_cast<std::int64_t>(largest * sizeof(float));
 }
 
 std::int64_t CpuStage::weight_bytes() const {

@@ -10,18 +10,19 @@
 #include "model/aligned.h"
 #include "model/part.h"
 #include "optimizer/adamw.h"
+#include "units.h"
 
 namespace penstock {
 
 // Sizes that all stages share.
 struct StageSizes {
-  int tokens = 0;            // per sequence
-  std::vector<int> rows;     // [microbatch]: sequences * tokens
-  float gradient_scale = 1;  // 1 / tokens of the whole batch
-  int max_rows() const;
+  int tokens = 0;  // per sequence
+  Units units;
+  std::vector<TokenSlice> slices;  // [unit]
+  float gradient_scale = 1;        // 1 / tokens of the whole batch
 };
 
-// The tokens of one microbatch; they stay the caller's.
+// The tokens of one slice; they stay the caller's.
 struct TokenRows {
   std::span<const std::int32_t> ids;
   std::span<const std::int32_t> targets;
@@ -36,7 +37,7 @@ class CpuStage {
 
   void begin_step();
   void run(const Op& op, TokenRows tokens, std::span<const float> input, std::span<float> output);
-  double loss_sum(std::int32_t microbatch) const;
+  double loss_sum(std::size_t unit) const { return losses_[unit]; }
 
   bool is_last() const { return part_.is_last(); }
   std::int64_t activation_bytes() const;
@@ -50,7 +51,7 @@ class CpuStage {
   void restore();
 
  private:
-  // Buffers for one microbatch in flight.
+  // Buffers for one slice in flight.
   struct Activations {
     AlignedVector<float> buffer;
     PartKept<float> layout;
@@ -67,8 +68,11 @@ class CpuStage {
                std::span<float> output);
   void backward_input(const Op& op, std::span<const float> input, std::span<float> output);
   void backward_weight(const Op& op);
-  Activations& activations(const Op& op);
-  OutputGradients& output_gradients(const Op& op);
+  Activations& activations(std::size_t unit);
+  OutputGradients& output_gradients(std::size_t unit);
+  void open_gradients(std::int32_t microbatch);
+  template <class T>
+  Matrix<T> rows_of(const TokenSlice& slice, std::span<T> values) const;
 
   StageSizes sizes_;
   int hidden_;
@@ -79,8 +83,11 @@ class CpuStage {
   AlignedVector<float> second_moments_;
   std::vector<Activations> activations_;
   std::vector<OutputGradients> gradients_;
-  std::vector<PartInput<float>> inputs_;  // [microbatch], from F to its backward
-  std::vector<double> losses_;            // [microbatch]
+  std::vector<PartInput<float>> inputs_;      // [unit], from F to its backward
+  std::vector<const PartKept<float>*> kept_;  // [unit], likewise
+  std::vector<const PartGradients<float>*>
+      gathered_;                // [unit], from the microbatch's first backward
+  std::vector<double> losses_;  // [unit]
   std::int32_t weight_gradients_left_ = 0;
   Saved saved_;
 };

@@ -27,7 +27,7 @@ struct ParameterView {
 };
 
 // One object per actor, used by that actor's thread only. Activations and gradients at stage
-// boundaries are float[sequences][tokens][hidden].
+// boundaries are float[sequences][tokens of the slice][hidden].
 class Device {
  public:
   virtual ~Device() = default;
@@ -35,8 +35,9 @@ class Device {
   // False: nothing is computed (sleep), so there is no loss, no norm and no parameter.
   virtual bool learns() const { return true; }
 
-  // Floats of the activation that leaves `stage` for one microbatch (0 on the last stage).
-  virtual std::int64_t boundary_floats(std::int32_t stage) const = 0;
+  // Floats of the activation that leaves op.stage for the op's microbatch and slice (0 on the last
+  // stage of a route). Of any stage, also another actor's.
+  virtual std::int64_t boundary_floats(const Op& op) const = 0;
   // For the memory report: kept from F to B or W per microbatch; weights, gradients, optimizer.
   virtual std::int64_t activation_bytes(std::int32_t stage) const = 0;
   virtual std::int64_t weight_bytes(std::int32_t stage) const = 0;
@@ -47,11 +48,14 @@ class Device {
   // Runs one op. F: `input` the activation (empty on the first stage), `output` the activation
   // (empty on the last). B, I: `input` the gradient of the stage's output (empty on the last
   // stage), `output` that of its input (empty on the first). W: both empty; what it needs was kept
-  // by I. `input` of F must stay unchanged until the op's B or W has run.
+  // by I. `input` of F must stay unchanged until the op's B or W has run. A slice's F attends to
+  // the keys and values that the F of the slices before it kept; its B or I adds to their
+  // gradients.
   virtual void run(const Op& op, std::span<const float> input, std::span<float> output) = 0;
 
-  // Sum over the microbatch's tokens of the cross-entropy, after its F on the last stage.
-  virtual double loss_sum(std::int32_t microbatch) const = 0;
+  // Sum over the op's tokens of the cross-entropy. REQUIRES: `op` is an F on the last stage of its
+  // route, this actor's, that has run.
+  virtual double loss_sum(const Op& op) const = 0;
 
   // The gradient accumulator of the embedding that `stage` shares with the other end of its route
   // (tied embeddings); empty when it shares none.

@@ -19,9 +19,10 @@ class SleepDevice final : public Device {
 
   bool learns() const override { return false; }
 
-  std::int64_t boundary_floats(std::int32_t stage) const override {
-    if (next_[static_cast<std::size_t>(stage)] < 0) return 0;
-    const std::int64_t floats = at(stage).message.bytes / static_cast<std::int64_t>(sizeof(float));
+  std::int64_t boundary_floats(const Op& op) const override {
+    if (next_[static_cast<std::size_t>(op.stage)] < 0) return 0;
+    const std::int64_t floats =
+        at(op.stage).message.bytes / static_cast<std::int64_t>(sizeof(float));
     return std::clamp<std::int64_t>(floats, 1, kLargestMessage);
   }
   std::int64_t activation_bytes(std::int32_t stage) const override {
@@ -33,7 +34,7 @@ class SleepDevice final : public Device {
   void run(const Op& op, std::span<const float>, std::span<float>) override {
     pass(costs_.duration(op));
   }
-  double loss_sum(std::int32_t) const override { return 0; }
+  double loss_sum(const Op&) const override { return 0; }
   // Called once per reduction, so its time passes here.
   std::span<float> shared_gradient(std::int32_t stage) override {
     pass(at(stage).reduce);

@@ -28,19 +28,23 @@ class Pool {
 
 }  // namespace
 
-Slots share_out(std::span<const Op> order, std::int32_t microbatches) {
+Slots share_out(std::span<const Op> order, const Units& units) {
   Slots slots;
-  slots.kept.assign(static_cast<std::size_t>(microbatches), -1);
-  slots.gradient.assign(static_cast<std::size_t>(microbatches), -1);
+  slots.kept.assign(units.count(), -1);
+  slots.gradient.assign(units.count(), -1);
   Pool kept;
   Pool gradients;
   for (const Op& op : order) {
-    const auto microbatch = static_cast<std::size_t>(op.microbatch);
-    if (op.kind == OpKind::Forward) slots.kept[microbatch] = kept.take();
-    if (gives_input_gradient(op.kind)) slots.gradient[microbatch] = gradients.take();
+    const std::size_t unit = units.of(op);
+    if (op.kind == OpKind::Forward) slots.kept[unit] = kept.take();
+    if (gives_input_gradient(op.kind) && op.slice + 1 == units.slices(op.microbatch)) {
+      for (std::int32_t slice = 0; slice <= op.slice; ++slice) {
+        slots.gradient[units.of(op.microbatch, slice)] = gradients.take();
+      }
+    }
     if (gives_weight_gradient(op.kind)) {
-      kept.give_back(slots.kept[microbatch]);
-      gradients.give_back(slots.gradient[microbatch]);
+      kept.give_back(slots.kept[unit]);
+      gradients.give_back(slots.gradient[unit]);
       ++slots.weight_gradients;
     }
   }

@@ -1,4 +1,4 @@
-// File: slots.h. Which of a stage's buffers each microbatch uses.
+// File: slots.h. Which of a stage's buffers each slice of a microbatch uses.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,23 @@
 #include <vector>
 
 #include "penstock/op.h"
+#include "units.h"
 
 namespace penstock {
 
-// The order of a stage's ops is fixed, so buffers are shared out once: a microbatch takes the
-// lowest free one. A buffer for activations is held from F to B or W, one for gradients from I to
-// W, or during B.
+// The order of a stage's ops is fixed, so buffers are shared out once: a slice takes the lowest
+// free one. A buffer for activations is held from F to B or W. Those for gradients are taken for
+// all slices of a microbatch at its first B or I, the last slice's, which adds to the gradients of
+// the keys and values of all others; each is held to its slice's B or W.
 struct Slots {
-  std::vector<std::int32_t> kept;      // [microbatch]: buffer number, -1: the stage never sees it
+  std::vector<std::int32_t> kept;      // [unit]: buffer number, -1: the stage never sees it
   std::vector<std::int32_t> gradient;  // likewise; -1: no backward
   std::int32_t kept_count = 0;         // the peak in flight
   std::int32_t gradient_count = 0;
   std::int32_t weight_gradients = 0;  // B and W ops: that many additions per step
 };
 
-// `order`: the ops of one stage as they run.
-Slots share_out(std::span<const Op> order, std::int32_t microbatches);
+// `order`: the ops of one stage as they run. REQUIRES: a schedule that check() accepts.
+Slots share_out(std::span<const Op> order, const Units& units);
 
 }  // namespace penstock

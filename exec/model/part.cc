@@ -56,22 +56,20 @@ struct BlockFinder {
 }  // namespace
 
 template <class T>
-Part<T>::Part(const Model& model, BlockRange blocks, int tokens, int max_rows, T gradient_scale,
-              Parameters<T>& parameters)
+Part<T>::Part(const Model& model, BlockRange blocks, int tokens, std::span<const TokenSlice> slices,
+              T gradient_scale, Parameters<T>& parameters)
     : hidden_(model.hidden),
+      tokens_(tokens),
       gradient_scale_(gradient_scale),
       rotary_table_(make_rotary_table<T>(model, tokens)) {
   const bool gpt2 = model.family == Family::Gpt2;
-  std::size_t scratch = 0;
   for (std::int32_t block = blocks.first; block < blocks.end; ++block) {
     if (block == 0) {
       embedding_ =
-          Embedding<T>{.tokens = tokens,
-                       .token = parameters.find(0, gpt2 ? "wte.weight" : "embed_tokens.weight"),
+          Embedding<T>{.token = parameters.find(0, gpt2 ? "wte.weight" : "embed_tokens.weight"),
                        .position = parameters.find(0, "wpe.weight")};
     } else if (block <= model.layers) {
-      blocks_.push_back(make_block(model, block, tokens, parameters));
-      scratch = blocks_.back().scratch_values(max_rows);
+      blocks_.push_back(make_block(model, block, parameters));
     } else {
       head_ = Head<T>{
           .norm = make_norm(model, parameters.find(block, gpt2 ? "ln_f.weight" : "norm.weight"),
@@ -83,11 +81,15 @@ Part<T>::Part(const Model& model, BlockRange blocks, int tokens, int max_rows, T
                      .bias = {}}};
     }
   }
+  std::size_t scratch = 0;
+  for (const TokenSlice& slice : slices) {
+    if (!blocks_.empty()) scratch = std::max(scratch, blocks_[0].scratch_values(slice));
+  }
   scratch_.assign(scratch, T(0));
 }
 
 template <class T>
-TransformerBlock<T> Part<T>::make_block(const Model& model, std::int32_t block, int tokens,
+TransformerBlock<T> Part<T>::make_block(const Model& model, std::int32_t block,
                                         Parameters<T>& parameters) const {
   const bool gpt2 = model.family == Family::Gpt2;
   const BlockFinder<T> find{parameters, block, gpt2 ? WeightLayout::InOut : WeightLayout::OutIn};
@@ -95,10 +97,7 @@ TransformerBlock<T> Part<T>::make_block(const Model& model, std::int32_t block, 
   const int queries = model.heads * model.head_size;
   const int keys = model.kv_heads * model.head_size;
   TransformerBlock<T> made;
-  made.attention = {.heads = model.heads,
-                    .kv_heads = model.kv_heads,
-                    .head_size = model.head_size,
-                    .tokens = tokens};
+  made.attention = {.heads = model.heads, .kv_heads = model.kv_heads, .head_size = model.head_size};
   made.rotary_table = rotary_table_.empty() ? nullptr : rotary_table_.data();
   made.activation = model.activation;
   made.gated = model.gated_mlp;
@@ -124,20 +123,23 @@ TransformerBlock<T> Part<T>::make_block(const Model& model, std::int32_t block, 
 }
 
 template <class T>
-void Part<T>::carve(Carver<T>& carver, int rows, PartKept<T>& layout) const {
+void Part<T>::carve(Carver<T>& carver, const TokenSlice& slice, PartKept<T>& layout) const {
   layout.blocks.clear();
   layout.outputs.clear();
   std::size_t outputs = blocks_.size() + (is_first() ? 1 : 0);
   if (!is_last() && outputs > 0) --outputs;
   for (const TransformerBlock<T>& block : blocks_) {
-    layout.blocks.push_back(block.carve_kept(carver, rows));
+    layout.blocks.push_back(block.carve_kept(carver, slice));
   }
-  for (std::size_t i = 0; i < outputs; ++i) layout.outputs.push_back(carver.take(rows, hidden_));
-  if (head_) layout.head = head_->carve_kept(carver, rows);
+  for (std::size_t i = 0; i < outputs; ++i) {
+    layout.outputs.push_back(carver.take(slice.rows(), hidden_));
+  }
+  if (head_) layout.head = head_->carve_kept(carver, slice.rows());
 }
 
 template <class T>
-void Part<T>::carve(Carver<T>& carver, int rows, PartGradients<T>& layout) const {
+void Part<T>::carve(Carver<T>& carver, const TokenSlice& slice, PartGradients<T>& layout) const {
+  const int rows = slice.rows();
   layout.blocks.clear();
   if (embedding_) layout.embedded = carver.take(rows, hidden_);
   for (const TransformerBlock<T>& block : blocks_) {
@@ -147,31 +149,31 @@ void Part<T>::carve(Carver<T>& carver, int rows, PartGradients<T>& layout) const
 }
 
 template <class T>
-std::size_t Part<T>::kept_values(int rows) const {
+std::size_t Part<T>::kept_values(const TokenSlice& slice) const {
   Carver<T> carver;
   PartKept<T> layout;
-  carve(carver, rows, layout);
+  carve(carver, slice, layout);
   return carver.taken();
 }
 
 template <class T>
-std::size_t Part<T>::gradient_values(int rows) const {
+std::size_t Part<T>::gradient_values(const TokenSlice& slice) const {
   Carver<T> carver;
   PartGradients<T> layout;
-  carve(carver, rows, layout);
+  carve(carver, slice, layout);
   return carver.taken();
 }
 
 template <class T>
-void Part<T>::carve_kept(T* buffer, int rows, PartKept<T>& layout) const {
+void Part<T>::carve_kept(T* buffer, const TokenSlice& slice, PartKept<T>& layout) const {
   Carver<T> carver(buffer);
-  carve(carver, rows, layout);
+  carve(carver, slice, layout);
 }
 
 template <class T>
-void Part<T>::carve_gradients(T* buffer, int rows, PartGradients<T>& layout) const {
+void Part<T>::carve_gradients(T* buffer, const TokenSlice& slice, PartGradients<T>& layout) const {
   Carver<T> carver(buffer);
-  carve(carver, rows, layout);
+  carve(carver, slice, layout);
 }
 
 template <class T>
@@ -182,14 +184,28 @@ Matrix<const T> Part<T>::input_of(std::size_t i, const PartInput<T>& input,
 }
 
 template <class T>
+EarlierSlices<T> Part<T>::earlier_of(std::size_t i, const PartInput<T>& input) {
+  earlier_qkv_.clear();
+  for (const PartKept<T>* kept : input.earlier_kept) {
+    earlier_qkv_.push_back(kept->blocks[i].qkv);
+  }
+  earlier_dqkv_.clear();
+  for (const PartGradients<T>* gradients : input.earlier_gradients) {
+    earlier_dqkv_.push_back(gradients->blocks[i].qkv);
+  }
+  return {.qkv = earlier_qkv_, .dqkv = earlier_dqkv_};
+}
+
+template <class T>
 double Part<T>::forward(const PartInput<T>& input, const PartKept<T>& kept, Matrix<T> y) {
   std::size_t output = 0;
   const auto next_output = [&] {
     return output < kept.outputs.size() ? kept.outputs[output++] : y;
   };
-  if (embedding_) embedding_->forward(input.ids, next_output());
+  if (embedding_) embedding_->forward(input.slice, input.ids, next_output());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    blocks_[i].forward(input_of(i, input, kept), kept.blocks[i], next_output());
+    blocks_[i].forward(input.slice, earlier_of(i, input), input_of(i, input, kept), kept.blocks[i],
+                       next_output());
   }
   if (head_) {
     return head_->forward(input_of(blocks_.size(), input, kept), input.targets, gradient_scale_,
@@ -214,7 +230,8 @@ void Part<T>::backward_input(const PartInput<T>& input, const PartKept<T>& kept,
     fill_rows(dy, nullptr, gradient_of_output(blocks_.size()));
   }
   for (std::size_t i = blocks_.size(); i-- > 0;) {
-    blocks_[i].backward_input(input_of(i, input, kept), kept.blocks[i], gradients.blocks[i],
+    blocks_[i].backward_input(input.slice, input.slice.end() == tokens_, earlier_of(i, input),
+                              input_of(i, input, kept), kept.blocks[i], gradients.blocks[i],
                               scratch_.data(), gradient_of_output(i));
   }
 }
@@ -228,7 +245,7 @@ void Part<T>::backward_weight(const PartInput<T>& input, const PartKept<T>& kept
   for (std::size_t i = blocks_.size(); i-- > 0;) {
     blocks_[i].backward_weight(input_of(i, input, kept), kept.blocks[i], gradients.blocks[i]);
   }
-  if (embedding_) embedding_->backward_weight(input.ids, gradients.embedded);
+  if (embedding_) embedding_->backward_weight(input.slice, input.ids, gradients.embedded);
 }
 
 template class Part<float>;

@@ -1,9 +1,10 @@
 // File: part.h. The maths of one part of the model: a run of blocks, E first, L last.
 //
-// Every microbatch passes in four steps: forward, then backward_input and backward_weight (B is
-// the two in sequence, so that B and I + W give the same bits). What a microbatch needs in between
-// lies in memory that the caller owns: PartKept from forward to backward_weight, PartGradients from
-// backward_input to backward_weight.
+// Every slice of a microbatch passes in three steps: forward, then backward_input and
+// backward_weight (B is the two in sequence, so that B and I + W give the same bits). Slices go
+// forward in order and backward in reverse. What a slice needs in between lies in memory that the
+// caller owns: PartKept from forward to backward_weight, PartGradients from the first
+// backward_input of its microbatch to backward_weight.
 #pragma once
 
 #include <cstdint>
@@ -35,33 +36,36 @@ struct PartGradients {
   typename Head<T>::Gradients head;
 };
 
-// One microbatch on its way through a part. Rows are tokens, sequence by sequence.
+// A slice on its way through a part. Rows are tokens, sequence by sequence.
 template <class T>
 struct PartInput {
-  int rows = 0;
+  TokenSlice slice;
   std::span<const std::int32_t> ids;      // used by E
   std::span<const std::int32_t> targets;  // used by L
   Matrix<const T> x;                      // used by parts without E; must live until the backward
+  // What the slices in front of it keep and, in the backward, where their gradients gather.
+  std::span<const PartKept<T>* const> earlier_kept;
+  std::span<const PartGradients<T>* const> earlier_gradients;
 };
 
 template <class T>
 class Part {
  public:
-  // `tokens` per sequence; `max_rows` of one microbatch. `gradient_scale`: the loss is a sum over
+  // `tokens` per sequence; `slices`: all that will pass. `gradient_scale`: the loss is a sum over
   // tokens, its gradients are scaled by this, 1 / (tokens of the whole batch). `parameters` must
   // outlive the part.
-  Part(const Model& model, BlockRange blocks, int tokens, int max_rows, T gradient_scale,
-       Parameters<T>& parameters);
+  Part(const Model& model, BlockRange blocks, int tokens, std::span<const TokenSlice> slices,
+       T gradient_scale, Parameters<T>& parameters);
 
   bool is_first() const { return embedding_.has_value(); }
   bool is_last() const { return head_.has_value(); }
 
   // Values of the buffers that carve_kept and carve_gradients cut up.
-  std::size_t kept_values(int rows) const;
-  std::size_t gradient_values(int rows) const;
-  // Lay a microbatch of `rows` rows out in a buffer; vectors in the layout keep their storage.
-  void carve_kept(T* buffer, int rows, PartKept<T>& layout) const;
-  void carve_gradients(T* buffer, int rows, PartGradients<T>& layout) const;
+  std::size_t kept_values(const TokenSlice& slice) const;
+  std::size_t gradient_values(const TokenSlice& slice) const;
+  // Lay a slice out in a buffer; vectors in the layout keep their storage.
+  void carve_kept(T* buffer, const TokenSlice& slice, PartKept<T>& layout) const;
+  void carve_gradients(T* buffer, const TokenSlice& slice, PartGradients<T>& layout) const;
 
   // y: the part's output, empty on the last part. Returns the loss summed over the rows (0 unless
   // last).
@@ -73,20 +77,25 @@ class Part {
                        const PartGradients<T>& gradients);
 
  private:
-  TransformerBlock<T> make_block(const Model& model, std::int32_t block, int tokens,
+  TransformerBlock<T> make_block(const Model& model, std::int32_t block,
                                  Parameters<T>& parameters) const;
-  void carve(Carver<T>& carver, int rows, PartKept<T>& layout) const;
-  void carve(Carver<T>& carver, int rows, PartGradients<T>& layout) const;
+  void carve(Carver<T>& carver, const TokenSlice& slice, PartKept<T>& layout) const;
+  void carve(Carver<T>& carver, const TokenSlice& slice, PartGradients<T>& layout) const;
+  // Block i of the earlier slices; their gradients in the backward only. Valid until the next call.
+  EarlierSlices<T> earlier_of(std::size_t i, const PartInput<T>& input);
   // The input of block i; of the head for i == blocks_.size().
   Matrix<const T> input_of(std::size_t i, const PartInput<T>& input, const PartKept<T>& kept) const;
 
   int hidden_;
+  int tokens_;
   T gradient_scale_;
   AlignedVector<T> rotary_table_;
   std::optional<Embedding<T>> embedding_;
   std::vector<TransformerBlock<T>> blocks_;
   std::optional<Head<T>> head_;
   AlignedVector<T> scratch_;
+  std::vector<Matrix<const T>> earlier_qkv_;
+  std::vector<Matrix<T>> earlier_dqkv_;
 };
 
 }  // namespace penstock

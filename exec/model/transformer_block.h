@@ -1,6 +1,7 @@
 // File: transformer_block.h. One transformer layer: x + attention(norm(x)), then + mlp(norm(..)).
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "model/attention.h"
@@ -50,13 +51,13 @@ struct TransformerBlock {
     Matrix<T> attention_normed;
   };
 
-  Kept carve_kept(Carver<T>& carver, int rows) const {
+  Kept carve_kept(Carver<T>& carver, const TokenSlice& slice) const {
+    const int rows = slice.rows();
     Kept kept;
     kept.attention_statistics = carver.take(2 * static_cast<std::size_t>(rows));
     kept.attention_normed = carver.take(rows, hidden());
     kept.qkv = carver.take(rows, attention.qkv_columns());
-    kept.probabilities = carver.take(static_cast<std::size_t>(rows / attention.tokens) *
-                                     attention.probability_values());
+    kept.probabilities = carver.take(attention.probability_values(slice));
     kept.attended = carver.take(rows, attention_out.in);
     kept.middle = carver.take(rows, hidden());
     kept.mlp_statistics = carver.take(2 * static_cast<std::size_t>(rows));
@@ -78,17 +79,18 @@ struct TransformerBlock {
   }
 
   // Values of scratch memory that backward_input needs.
-  std::size_t scratch_values(int rows) const {
+  std::size_t scratch_values(const TokenSlice& slice) const {
     Carver<T> carver;
-    carve_scratch(carver, rows);
+    carve_scratch(carver, slice);
     return carver.taken();
   }
 
-  void forward(Matrix<const T> x, const Kept& kept, Matrix<T> y) const {
+  void forward(const TokenSlice& slice, EarlierSlices<T> earlier, Matrix<const T> x,
+               const Kept& kept, Matrix<T> y) const {
     attention_norm.forward(x, kept.attention_normed, kept.attention_statistics);
     qkv.forward(kept.attention_normed, kept.qkv);
-    turn(kept.qkv, Turn::Forward);
-    attention.forward(kept.qkv, kept.probabilities, kept.attended);
+    turn(slice, kept.qkv, Turn::Forward);
+    attention.forward(slice, earlier, kept.qkv, kept.probabilities, kept.attended);
     attention_out.forward(kept.attended, x, kept.middle);
     mlp_norm.forward(kept.middle, kept.mlp_normed, kept.mlp_statistics);
     up.forward(kept.mlp_normed, kept.up);
@@ -100,11 +102,12 @@ struct TransformerBlock {
     down.forward(kept.activated, kept.middle, y);
   }
 
-  // dx from gradients.y.
-  void backward_input(Matrix<const T> x, const Kept& kept, const Gradients& gradients,
+  // dx from gradients.y. `last`: the slice is the last one of its sequences.
+  void backward_input(const TokenSlice& slice, bool last, EarlierSlices<T> earlier,
+                      Matrix<const T> x, const Kept& kept, const Gradients& gradients,
                       T* scratch_buffer, Matrix<T> dx) const {
     Carver<T> carver(scratch_buffer);
-    const Scratch scratch = carve_scratch(carver, x.rows);
+    const Scratch scratch = carve_scratch(carver, slice);
     down.backward_input(gradients.y, scratch.activated, Accumulate::No);
     if (gated) {
       activate_gated_backward(activation, kept.up, scratch.activated, gradients.up);
@@ -115,9 +118,9 @@ struct TransformerBlock {
     mlp_norm.backward_input(kept.middle, kept.mlp_statistics, gradients.mlp_normed, gradients.y,
                             gradients.middle);
     attention_out.backward_input(gradients.middle, scratch.attended, Accumulate::No);
-    attention.backward_input(kept.qkv, kept.probabilities, scratch.attended, scratch.scores,
-                             gradients.qkv);
-    turn(gradients.qkv, Turn::Back);
+    attention.backward_input(slice, last, earlier, kept.qkv, kept.probabilities, scratch.attended,
+                             scratch.scores, gradients.qkv);
+    turn(slice, gradients.qkv, Turn::Back);
     qkv.backward_input(gradients.qkv, gradients.attention_normed);
     attention_norm.backward_input(x, kept.attention_statistics, gradients.attention_normed,
                                   gradients.middle, dx);
@@ -139,21 +142,21 @@ struct TransformerBlock {
     T* scores = nullptr;
   };
 
-  Scratch carve_scratch(Carver<T>& carver, int rows) const {
+  Scratch carve_scratch(Carver<T>& carver, const TokenSlice& slice) const {
     Scratch scratch;
-    scratch.activated = carver.take(rows, down.in);
-    scratch.attended = carver.take(rows, attention_out.in);
-    scratch.scores = carver.take(static_cast<std::size_t>(attention.tokens) *
-                                 static_cast<std::size_t>(attention.tokens));
+    scratch.activated = carver.take(slice.rows(), down.in);
+    scratch.attended = carver.take(slice.rows(), attention_out.in);
+    scratch.scores = carver.take(attention.score_values(slice));
     return scratch;
   }
 
   // Queries and keys lie side by side: one turn for both.
-  void turn(Matrix<T> x, Turn direction) const {
+  void turn(const TokenSlice& slice, Matrix<T> x, Turn direction) const {
     if (rotary_table == nullptr) return;
     const int heads = attention.heads + attention.kv_heads;
-    rotate(x.column_range(0, heads * attention.head_size), heads, attention.tokens, rotary_table,
-           direction);
+    const int size = attention.head_size;
+    rotate(x.column_range(0, heads * size), heads, slice.tokens,
+           rotary_table + static_cast<std::ptrdiff_t>(slice.first) * size, direction);
   }
 
   int hidden() const { return down.out; }

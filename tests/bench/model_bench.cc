@@ -1,5 +1,6 @@
 // Training maths on one core: passes through one transformer layer, beside the same layer's matrix
 // products alone (what element-wise kernels cost is the difference), and each kernel by itself.
+#include <span>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -36,25 +37,31 @@ Shape shape(std::int64_t number) {
 class Layer {
  public:
   explicit Layer(const Shape& shape)
-      : rows(shape.tokens),
+      : slice{.sequences = 1, .first = 0, .tokens = shape.tokens},
+        rows(shape.tokens),
         hidden(shape.model.hidden),
         parameters(shape.model, {1, 2}),
-        part(shape.model, {1, 2}, shape.tokens, rows, 1.0f, parameters),
-        kept_buffer(part.kept_values(rows), 0.1f),
-        gradient_buffer(part.gradient_values(rows), 0.1f),
+        part(shape.model, {1, 2}, shape.tokens, std::span(&slice, 1), 1.0f, parameters),
+        kept_buffer(part.kept_values(slice), 0.1f),
+        gradient_buffer(part.gradient_values(slice), 0.1f),
         x(static_cast<std::size_t>(rows * hidden)),
         y(x.size()) {
     for (std::size_t i = 0; i < parameters.values().size(); ++i) {
       parameters.values()[i] = 0.02f * static_cast<float>(i % 11) - 0.1f;
     }
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 13) - 6.0f;
-    part.carve_kept(kept_buffer.data(), rows, kept);
-    part.carve_gradients(gradient_buffer.data(), rows, gradients);
-    input = {
-        .rows = rows, .ids = {}, .targets = {}, .x = Matrix<const float>(x.data(), rows, hidden)};
+    part.carve_kept(kept_buffer.data(), slice, kept);
+    part.carve_gradients(gradient_buffer.data(), slice, gradients);
+    input = {.slice = slice,
+             .ids = {},
+             .targets = {},
+             .x = Matrix<const float>(x.data(), rows, hidden),
+             .earlier_kept = {},
+             .earlier_gradients = {}};
   }
   Matrix<float> output() { return {y.data(), rows, hidden}; }
 
+  TokenSlice slice;
   int rows;
   int hidden;
   Parameters<float> parameters;

@@ -20,6 +20,7 @@
 
 #include "device/device.h"
 #include "penstock/execute.h"
+#include "units.h"
 
 namespace penstock {
 
@@ -31,19 +32,20 @@ struct FakeFaults {
 };
 
 // Part s: out[i] = in[i] * w_s[i] + 0.1 u[i], u shared by the first and the last stage of a route
-// when `tied`. The loss is the sum of the last output.
+// when `tied`. A slice adds 0.05 of the slice's input before it. The loss is the sum of the last
+// output.
 class FakeDevice final : public Device {
  public:
   FakeDevice(const RunPlan& plan, bool tied, FakeFaults faults = {})
       : pipeline_(plan.program.schedule.pipeline),
         previous_(previous_on_route(pipeline_)),
         next_(next_on_route(pipeline_)),
-        microbatches_(pipeline_.microbatches.size()),
+        units_(pipeline_),
         tied_(tied),
         faults_(faults),
         tensors_(pipeline_.stages.size()),
-        cells_(pipeline_.stages.size() * microbatches_),
-        losses_(microbatches_) {
+        cells_(pipeline_.stages.size() * units_.count()),
+        losses_(units_.count()) {
     for (std::size_t s = 0; s < tensors_.size(); ++s) {
       const std::int32_t part = pipeline_.stages[s].part;
       tensors_[s].push_back(Tensor(fmt::format("part{}.weight", part), part));
@@ -57,8 +59,8 @@ class FakeDevice final : public Device {
     }
   }
 
-  std::int64_t boundary_floats(std::int32_t stage) const override {
-    return next_[static_cast<std::size_t>(stage)] < 0 ? 0 : kWidth;
+  std::int64_t boundary_floats(const Op& op) const override {
+    return next_[static_cast<std::size_t>(op.stage)] < 0 ? 0 : kWidth;
   }
   std::int64_t activation_bytes(std::int32_t) const override { return kWidth * 4; }
   std::int64_t weight_bytes(std::int32_t) const override { return kWidth * 12; }
@@ -71,8 +73,7 @@ class FakeDevice final : public Device {
   void run(const Op& op, std::span<const float> input, std::span<float> output) override {
     if (faults_.throws_at == op) throw std::runtime_error("out of memory");
     if (faults_.dies_at == op) std::raise(SIGKILL);
-    Cell& cell = cells_[static_cast<std::size_t>(op.stage) * microbatches_ +
-                        static_cast<std::size_t>(op.microbatch)];
+    Cell& cell = cell_of(op, op.slice);
     switch (op.kind) {
       case OpKind::Forward:
         return forward(op, cell, input, output);
@@ -86,9 +87,7 @@ class FakeDevice final : public Device {
     }
   }
 
-  double loss_sum(std::int32_t microbatch) const override {
-    return losses_[static_cast<std::size_t>(microbatch)];
-  }
+  double loss_sum(const Op& op) const override { return losses_[units_.of(op)]; }
 
   std::span<float> shared_gradient(std::int32_t stage) override {
     if (!is_tied(stage)) return {};
@@ -152,6 +151,7 @@ class FakeDevice final : public Device {
     std::span<const float> input;  // must stay as it is until B or W
     std::vector<float> copy;       // what it was at F
     std::vector<float> gradient;   // of the output
+    std::vector<float> later;      // what the next slice's backward adds to that of the input
   };
 
   // Of the stage's tensor number `t`.
@@ -160,6 +160,11 @@ class FakeDevice final : public Device {
   }
   std::span<const float> gradient(std::int32_t stage, std::size_t t) const {
     return std::span(gradients_[static_cast<std::size_t>(stage)]).subspan(t * kWidth, kWidth);
+  }
+
+  Cell& cell_of(const Op& op, std::int32_t slice) {
+    return cells_[static_cast<std::size_t>(op.stage) * units_.count() +
+                  units_.of(op.microbatch, slice)];
   }
 
   bool is_tied(std::int32_t stage) const {
@@ -172,8 +177,8 @@ class FakeDevice final : public Device {
     if (previous_[stage] < 0) {
       cell.copy.resize(kWidth);
       for (std::size_t i = 0; i < kWidth; ++i) {
-        const auto token =
-            static_cast<float>((step_ * 31 + op.microbatch * 17 + static_cast<int>(i) * 5) % 97);
+        const auto token = static_cast<float>(
+            (step_ * 31 + op.microbatch * 17 + op.slice * 7 + static_cast<int>(i) * 5) % 97);
         cell.copy[i] = (token - 48.0F) * 0.013F;
       }
       cell.input = cell.copy;
@@ -182,17 +187,19 @@ class FakeDevice final : public Device {
       cell.input = input;
       cell.copy.assign(input.begin(), input.end());
     }
+    cell.later.assign(kWidth, 0.0F);
+    const Cell* earlier = op.slice > 0 ? &cell_of(op, op.slice - 1) : nullptr;
     double loss = 0;
     for (std::size_t i = 0; i < kWidth; ++i) {
       const float bias = is_tied(op.stage) ? 0.1F * tensors_[stage][1].value[i] : 0.0F;
-      const float out = cell.input[i] * tensors_[stage][0].value[i] + bias;
+      const float cache = earlier == nullptr ? 0.0F : 0.05F * earlier->input[i];
+      const float out = cell.input[i] * tensors_[stage][0].value[i] + bias + cache;
       if (!output.empty()) output[i] = out;
       loss += out;
     }
     if (next_[stage] < 0) {
       const bool bad = faults_.nan_microbatch == op.microbatch && faults_.nan_step == step_;
-      losses_[static_cast<std::size_t>(op.microbatch)] =
-          bad ? std::numeric_limits<double>::quiet_NaN() : loss;
+      losses_[units_.of(op)] = bad ? std::numeric_limits<double>::quiet_NaN() : loss;
     }
   }
 
@@ -207,7 +214,11 @@ class FakeDevice final : public Device {
     }
     require(output.empty() == (previous_[stage] < 0), op, "its output has another size");
     for (std::size_t i = 0; i < output.size(); ++i) {
-      output[i] = cell.gradient[i] * tensors_[stage][0].value[i];
+      output[i] = cell.gradient[i] * tensors_[stage][0].value[i] + cell.later[i];
+    }
+    if (op.slice == 0) return;
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      cell_of(op, op.slice - 1).later[i] += 0.05F * cell.gradient[i];
     }
   }
 
@@ -227,7 +238,7 @@ class FakeDevice final : public Device {
   const Pipeline& pipeline_;
   std::vector<std::int32_t> previous_;
   std::vector<std::int32_t> next_;
-  std::size_t microbatches_;
+  Units units_;
   bool tied_;
   FakeFaults faults_;
   std::int64_t step_ = 0;

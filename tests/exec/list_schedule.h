@@ -134,4 +134,10 @@ inline Pipeline v_pipeline(std::int32_t actors, std::int32_t microbatches) {
   return pipeline;
 }
 
+// Every microbatch cut into slices of so many tokens.
+inline Pipeline sliced(Pipeline pipeline, const std::vector<std::int32_t>& slice_tokens) {
+  for (Microbatch& microbatch : pipeline.microbatches) microbatch.slice_tokens = slice_tokens;
+  return pipeline;
+}
+
 }  // namespace penstock

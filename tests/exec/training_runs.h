@@ -12,8 +12,12 @@
 
 namespace penstock {
 
+// Where sums are in another order, AdamW turns the rounding of a gradient that is nearly zero into
+// a step of up to the learning rate: the distance of two runs is proportional to it.
+constexpr double kUsualRate = 3e-3;
+
 inline RunPlan training_plan(const Model& model, const Schedule& schedule, const Split& split,
-                             std::int32_t steps) {
+                             std::int32_t steps, double learning_rate = 1e-2) {
   RunPlan plan;
   LowerOptions options;
   if (model.tied_embeddings) options.shared = tied_stages(schedule);
@@ -23,6 +27,7 @@ inline RunPlan training_plan(const Model& model, const Schedule& schedule, const
   const auto microbatches = static_cast<std::int32_t>(schedule.pipeline.microbatches.size());
   plan.batch = testing::text_batch(2 * microbatches, microbatches);
   plan.train = testing::settings(steps);
+  plan.train.optimizer.lr = learning_rate;
   return plan;
 }
 

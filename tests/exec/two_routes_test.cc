@@ -76,14 +76,14 @@ TEST_P(TwoRoutesTrained, EqualTheReference) {
     const Schedule schedule = list_schedule(shape.pipeline, options);
     Watch watch;
     const RunResult result =
-        run_in_process(training_plan(model, schedule, split, kSteps), watched(make_device, watch),
-                       {.seed = seed, .longest_delay = 100us});
-    const RunResult one_actor =
-        run_in_process(training_plan(model, on_one_actor(schedule), split, kSteps), make_device);
+        run_in_process(training_plan(model, schedule, split, kSteps, kUsualRate),
+                       watched(make_device, watch), {.seed = seed, .longest_delay = 100us});
+    const RunResult one_actor = run_in_process(
+        training_plan(model, on_one_actor(schedule), split, kSteps, kUsualRate), make_device);
     expect_same_bits(result, one_actor);
     Watch plain_watch;
     const RunResult plain =
-        run_in_process(training_plan(model, plain_schedule(schedule), split, kSteps),
+        run_in_process(training_plan(model, plain_schedule(schedule), split, kSteps, kUsualRate),
                        watched(make_device, plain_watch));
     expect_near(result, watch, plain, plain_watch);
     EXPECT_LT(result.steps.back().loss, result.steps.front().loss);

@@ -71,9 +71,7 @@ class WatchedDevice final : public Device {
         watch_(watch) {}
 
   bool learns() const override { return device_->learns(); }
-  std::int64_t boundary_floats(std::int32_t stage) const override {
-    return device_->boundary_floats(stage);
-  }
+  std::int64_t boundary_floats(const Op& op) const override { return device_->boundary_floats(op); }
   std::int64_t activation_bytes(std::int32_t stage) const override {
     return device_->activation_bytes(stage);
   }
@@ -89,7 +87,7 @@ class WatchedDevice final : public Device {
     device_->run(op, input, output);
     if (gives_weight_gradient(op.kind)) in_flight_ -= share(op);
   }
-  double loss_sum(std::int32_t microbatch) const override { return device_->loss_sum(microbatch); }
+  double loss_sum(const Op& op) const override { return device_->loss_sum(op); }
   std::span<float> shared_gradient(std::int32_t stage) override {
     return device_->shared_gradient(stage);
   }

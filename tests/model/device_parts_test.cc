@@ -30,8 +30,12 @@ std::vector<Op> ops(std::initializer_list<const char*> texts) {
   return parsed;
 }
 
+Units unsliced(std::int32_t microbatches) {
+  return Units(loop_pipeline(1, 1, microbatches));
+}
+
 TEST(Slots, AreAsManyAsThePeakInFlight) {
-  const auto one_f_one_b = share_out(ops({"0F0", "0F1", "0B0", "0F2", "0B1", "0B2"}), 3);
+  const auto one_f_one_b = share_out(ops({"0F0", "0F1", "0B0", "0F2", "0B1", "0B2"}), unsliced(3));
   EXPECT_EQ(one_f_one_b.kept_count, 2);
   EXPECT_EQ(one_f_one_b.kept, (std::vector<std::int32_t>{0, 1, 0}));
   EXPECT_EQ(one_f_one_b.gradient_count, 1);
@@ -39,10 +43,24 @@ TEST(Slots, AreAsManyAsThePeakInFlight) {
 }
 
 TEST(Slots, AreHeldUntilTheWeightGradient) {
-  const auto split = share_out(ops({"0F0", "0I0", "0F1", "0I1", "0W0", "0F2", "0B2", "0W1"}), 3);
+  const auto split =
+      share_out(ops({"0F0", "0I0", "0F1", "0I1", "0W0", "0F2", "0B2", "0W1"}), unsliced(3));
   EXPECT_EQ(split.kept, (std::vector<std::int32_t>{0, 1, 0}));
   EXPECT_EQ(split.gradient, (std::vector<std::int32_t>{0, 1, 0}));
   EXPECT_EQ(split.gradient_count, 2);
+}
+
+// The last slice's backward adds to the gradients of all earlier slices' keys and values.
+TEST(Slots, OfSlicesHoldGradientsFromTheFirstBackward) {
+  Pipeline pipeline = loop_pipeline(1, 1, 2);
+  pipeline.microbatches[0].slice_tokens = {3, 1};
+  const auto slots =
+      share_out(ops({"0F0", "0F0.1", "0B0.1", "0F1", "0B0", "0B1"}), Units(pipeline));
+  EXPECT_EQ(slots.kept, (std::vector<std::int32_t>{0, 1, 1}));
+  EXPECT_EQ(slots.kept_count, 2);
+  EXPECT_EQ(slots.gradient, (std::vector<std::int32_t>{0, 1, 0}));
+  EXPECT_EQ(slots.gradient_count, 2);
+  EXPECT_EQ(slots.weight_gradients, 3);
 }
 
 TEST(Parameters, TiedEmbeddingHasOneAccumulatorPerUse) {

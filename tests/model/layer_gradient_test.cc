@@ -1,5 +1,7 @@
 // Gradients of every layer on its own, in double. The loss is a fixed random sum of the outputs.
+#include <cmath>
 #include <memory>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -125,20 +127,118 @@ INSTANTIATE_TEST_SUITE_P(Kinds, NormGradient, ::testing::Values(Norm::LayerNorm,
 class AttentionGradient : public ::testing::TestWithParam<int> {};
 
 TEST_P(AttentionGradient, OfQueriesKeysAndValues) {
-  const Attention<double> attention{
-      .heads = 4, .kv_heads = GetParam(), .head_size = 3, .tokens = kRows / 2};
+  const Attention<double> attention{.heads = 4, .kv_heads = GetParam(), .head_size = 3};
+  const TokenSlice slice{.sequences = 2, .first = 0, .tokens = kRows / 2};
   Values qkv = normal_values(static_cast<std::size_t>(kRows * attention.qkv_columns()), "qkv");
   Values y(kRows * 12), dqkv(qkv.size()), scratch(9);
-  Values probabilities(2 * attention.probability_values());
+  Values probabilities(attention.probability_values(slice));
   Values dy = normal_values(y.size(), "dy");
   const auto loss = [&] {
-    attention.forward(view(qkv, kRows), probabilities.data(), view(y, kRows));
+    attention.forward(slice, {}, view(qkv, kRows), probabilities.data(), view(y, kRows));
     return dot(y, dy);
   };
   loss();
-  attention.backward_input(view(qkv, kRows), probabilities.data(), view(dy, kRows), scratch.data(),
-                           view(dqkv, kRows));
+  attention.backward_input(slice, true, {}, view(qkv, kRows), probabilities.data(), view(dy, kRows),
+                           scratch.data(), view(dqkv, kRows));
   expect_gradient("qkv", qkv, dqkv, loss);
+}
+
+// Two sequences of five tokens in slices: the cache forward, sums over slices backward.
+class SlicedAttention {
+ public:
+  SlicedAttention(int kv_heads, const std::vector<int>& slice_tokens)
+      : attention_{.heads = 4, .kv_heads = kv_heads, .head_size = 3} {
+    const Values qkv =
+        normal_values(static_cast<std::size_t>(2 * 5 * attention_.qkv_columns()), "qkv");
+    const Values dy = normal_values(2 * 5 * 12, "dy");
+    TokenSlice slice{.sequences = 2};
+    for (const int tokens : slice_tokens) {
+      slice = {.sequences = 2, .first = slice.end(), .tokens = tokens};
+      Piece& piece = pieces_.emplace_back();
+      piece.slice = slice;
+      piece.qkv = cut(qkv, slice);
+      piece.dy = cut(dy, slice);
+      piece.y.resize(piece.dy.size());
+      piece.dqkv.assign(piece.qkv.size(), std::nan(""));  // the first to write must not add
+      piece.probabilities.resize(attention_.probability_values(slice));
+    }
+  }
+
+  double loss() {
+    double sum = 0;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      Piece& piece = pieces_[i];
+      attention_.forward(piece.slice, earlier(i), rows(piece, piece.qkv),
+                         piece.probabilities.data(), rows(piece, piece.y));
+      sum += dot(piece.y, piece.dy);
+    }
+    return sum;
+  }
+
+  void backward() {
+    for (std::size_t i = pieces_.size(); i-- > 0;) {
+      Piece& piece = pieces_[i];
+      Values scratch(attention_.score_values(piece.slice));
+      attention_.backward_input(piece.slice, i + 1 == pieces_.size(), earlier(i),
+                                rows(piece, piece.qkv), piece.probabilities.data(),
+                                rows(piece, piece.dy), scratch.data(), rows(piece, piece.dqkv));
+    }
+  }
+
+  void expect_gradients() {
+    for (Piece& piece : pieces_) {
+      expect_gradient("qkv from token " + std::to_string(piece.slice.first), piece.qkv, piece.dqkv,
+                      [&] { return loss(); });
+    }
+  }
+
+ private:
+  struct Piece {
+    TokenSlice slice;
+    Values qkv, dqkv, y, dy, probabilities;
+  };
+
+  static Matrix<double> rows(const Piece& piece, Values& values) {
+    return view(values, piece.slice.rows());
+  }
+
+  // The slice's rows of both sequences.
+  static Values cut(const Values& whole, const TokenSlice& slice) {
+    const auto columns = whole.size() / 10;
+    Values part;
+    for (int sequence = 0; sequence < 2; ++sequence) {
+      const auto from =
+          whole.begin() + (5 * sequence + slice.first) * static_cast<std::ptrdiff_t>(columns);
+      part.insert(part.end(), from, from + slice.tokens * static_cast<std::ptrdiff_t>(columns));
+    }
+    return part;
+  }
+
+  EarlierSlices<double> earlier(std::size_t count) {
+    qkv_.clear();
+    dqkv_.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      qkv_.push_back(rows(pieces_[i], pieces_[i].qkv));
+      dqkv_.push_back(rows(pieces_[i], pieces_[i].dqkv));
+    }
+    return {.qkv = qkv_, .dqkv = dqkv_};
+  }
+
+  Attention<double> attention_;
+  std::vector<Piece> pieces_;
+  std::vector<Matrix<const double>> qkv_;
+  std::vector<Matrix<double>> dqkv_;
+};
+
+TEST_P(AttentionGradient, OverTokenSlices) {
+  const double whole = SlicedAttention(GetParam(), {5}).loss();
+  for (const std::vector<int>& slices :
+       {std::vector<int>{5}, {2, 3}, {4, 1}, {1, 3, 1}, {1, 1, 1, 1, 1}}) {
+    SlicedAttention sliced(GetParam(), slices);
+    EXPECT_NEAR(sliced.loss(), whole, 1e-12 * std::abs(whole));
+    sliced.backward();
+    sliced.expect_gradients();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(KvHeads, AttentionGradient, ::testing::Values(1, 2, 4));
@@ -171,15 +271,15 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ActivationGradient,
 TEST(EmbeddingGradient, OfTokensAndPositions) {
   constexpr int kWidth = 4;
   Tensor token(5 * kWidth, "token");
-  Tensor position(3 * kWidth, "position");
-  const Embedding<double> embedding{
-      .tokens = 3, .token = token.view(), .position = position.view()};
+  Tensor position(5 * kWidth, "position");
+  const Embedding<double> embedding{.token = token.view(), .position = position.view()};
+  const TokenSlice slice{.sequences = 2, .first = 2, .tokens = 3};
   const std::vector<std::int32_t> ids{4, 0, 4, 4, 2, 0};
   Values y(ids.size() * kWidth);
   Values dy = normal_values(y.size(), "dy");
-  embedding.backward_weight(ids, view(dy, kRows));
+  embedding.backward_weight(slice, ids, view(dy, kRows));
   const auto loss = [&] {
-    embedding.forward(ids, view(y, kRows));
+    embedding.forward(slice, ids, view(y, kRows));
     return dot(y, dy);
   };
   expect_gradient("token", token.value, token.gradient, loss);

@@ -20,6 +20,36 @@ TEST_P(ModelGradient, IsTheSlopeOfTheLoss) {
   }
 }
 
+// Positions, the cache and the sums over slices, through every layer.
+TEST_P(ModelGradient, OfTokenSlicesIsThatOfWholeSequences) {
+  WholeModel<double> whole(GetParam().model, 2, 7);
+  const double loss = whole.loss();
+  whole.backward();
+  for (const std::vector<int>& slices : {std::vector<int>{3, 4}, {5, 1, 1}}) {
+    WholeModel<double> sliced(GetParam().model, 2, 7, slices);
+    EXPECT_NEAR(sliced.loss(), loss, 1e-12 * loss);
+    sliced.backward();
+    for (const PartTensor& tensor : whole.parameters().tensors()) {
+      const auto wanted = whole.parameters().gradients(tensor);
+      const auto got = sliced.parameters().gradients(tensor);
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        ASSERT_NEAR(wanted[i], got[i], 1e-12) << tensor.info.name << ", element " << i;
+      }
+    }
+  }
+}
+
+TEST_P(ModelGradient, OverTokenSlicesIsTheSlopeOfTheLoss) {
+  WholeModel<double> sliced(GetParam().model, 2, 5, {2, 2, 1});
+  sliced.loss();
+  sliced.backward();
+  for (const PartTensor& tensor : sliced.parameters().tensors()) {
+    expect_gradient(
+        tensor.info.name, sliced.parameters().values(tensor), sliced.parameters().gradients(tensor),
+        [&] { return sliced.loss(); }, 11);
+  }
+}
+
 TEST_P(ModelGradient, InFloatIsNearTheOneInDouble) {
   WholeModel<double> exact(GetParam().model, 2, 5);
   WholeModel<float> rounded(GetParam().model, 2, 5);

@@ -61,10 +61,14 @@ class Trainer {
   }
 
   double loss() const {
-    const auto& microbatches = plan_.program.schedule.pipeline.microbatches;
+    const Pipeline& pipeline = plan_.program.schedule.pipeline;
     double sum = 0;
-    for (std::size_t i = 0; i < microbatches.size(); ++i) {
-      sum += device_->loss_sum(static_cast<std::int32_t>(i));
+    for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
+      const auto route = static_cast<std::size_t>(pipeline.microbatches[m].route);
+      Op op{OpKind::Forward, pipeline.routes[route].back(), static_cast<std::int32_t>(m)};
+      for (; op.slice < pipeline.microbatches[m].slices(); ++op.slice) {
+        sum += device_->loss_sum(op);
+      }
     }
     return sum / (static_cast<double>(plan_.batch.global) * plan_.batch.sequence);
   }
@@ -73,32 +77,34 @@ class Trainer {
   void run(const Op& op) {
     const auto stage = static_cast<std::size_t>(op.stage);
     if (op.kind == OpKind::Forward) {
-      device_->run(op, view(activation_, op.microbatch, previous_[stage]),
-                   make(activation_, op.microbatch, next_[stage] < 0 ? -1 : op.stage));
+      device_->run(op, view(activation_, op, previous_[stage]),
+                   make(activation_, op, next_[stage] < 0 ? -1 : op.stage));
     } else if (gives_input_gradient(op.kind)) {
-      device_->run(op, view(gradient_, op.microbatch, next_[stage] < 0 ? -1 : op.stage),
-                   make(gradient_, op.microbatch, previous_[stage]));
+      device_->run(op, view(gradient_, op, next_[stage] < 0 ? -1 : op.stage),
+                   make(gradient_, op, previous_[stage]));
     } else {
       device_->run(op, {}, {});
     }
   }
 
  private:
-  // [microbatch, stage whose output it belongs to]
-  using Boundaries = std::map<std::pair<std::int32_t, std::int32_t>, std::vector<float>>;
+  // By F of the stage whose output it belongs to.
+  using Boundaries = std::map<Op, std::vector<float>>;
 
   std::int32_t stages() const {
     return static_cast<std::int32_t>(plan_.program.schedule.pipeline.stages.size());
   }
-  static std::span<const float> view(const Boundaries& all, std::int32_t microbatch,
-                                     std::int32_t stage) {
-    if (stage < 0) return {};
-    return all.at({microbatch, stage});
+  static Op boundary(const Op& op, std::int32_t stage) {
+    return {OpKind::Forward, stage, op.microbatch, op.slice};
   }
-  std::span<float> make(Boundaries& all, std::int32_t microbatch, std::int32_t stage) {
+  static std::span<const float> view(const Boundaries& all, const Op& op, std::int32_t stage) {
     if (stage < 0) return {};
-    auto& values = all[{microbatch, stage}];
-    values.assign(static_cast<std::size_t>(device_->boundary_floats(stage)), NAN);
+    return all.at(boundary(op, stage));
+  }
+  std::span<float> make(Boundaries& all, const Op& op, std::int32_t stage) {
+    if (stage < 0) return {};
+    auto& values = all[boundary(op, stage)];
+    values.assign(static_cast<std::size_t>(device_->boundary_floats(boundary(op, stage))), NAN);
     return values;
   }
 

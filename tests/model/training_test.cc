@@ -164,7 +164,7 @@ TEST(CpuDevice, RefusesPlansItCannotTrain) {
   plan.batch.sequence = 17;  // positions: 16
   EXPECT_THROW(make_cpu_device(plan, 0), Error);
   plan = good;
-  plan.program.schedule.pipeline.microbatches[1].slice_tokens = {8, 8};
+  plan.program.schedule.pipeline.microbatches[1].slice_tokens = {8, 7};
   EXPECT_THROW(make_cpu_device(plan, 0), Error);
   plan = good;
   plan.model->vocabulary = 100;  // the text has letters above

@@ -1,7 +1,9 @@
 // File: whole_model.h. A whole model as one part, with everything that one microbatch needs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gradient_check.h"
@@ -12,13 +14,14 @@ namespace penstock::testing {
 template <class T>
 class WholeModel {
  public:
-  // Random values everywhere (norm weights around 1), random tokens.
-  WholeModel(const Model& model, int sequences, int tokens)
-      : rows_(sequences * tokens),
+  // Random values everywhere (norm weights around 1), random tokens; in slices when asked for.
+  WholeModel(const Model& model, int sequences, int tokens, std::vector<int> slice_tokens = {})
+      : sequences_(sequences),
+        tokens_(tokens),
+        slices_(cut(sequences, tokens, slice_tokens)),
         parameters_(model, {0, model.layers + 2}),
-        part_(model, {0, model.layers + 2}, tokens, rows_, T(1) / T(rows_), parameters_),
-        kept_buffer_(part_.kept_values(rows_)),
-        gradient_buffer_(part_.gradient_values(rows_)) {
+        part_(model, {0, model.layers + 2}, tokens, slices_, T(1) / T(sequences * tokens),
+              parameters_) {
     for (const PartTensor& tensor : parameters_.tensors()) {
       const bool norm = tensor.info.shape.size() == 1 && tensor.info.name.ends_with("weight");
       const auto random = normal_values(tensor.size(), tensor.info.name, 0.3);
@@ -27,39 +30,87 @@ class WholeModel {
         values[i] = static_cast<T>(random[i] + (norm ? 1 : 0));
       }
     }
-    part_.carve_kept(kept_buffer_.data(), rows_, kept_);
-    part_.carve_gradients(gradient_buffer_.data(), rows_, gradients_);
-    for (int i = 0; i < rows_; ++i) {
-      ids_.push_back((i * 7 + 3) % model.vocabulary);
-      targets_.push_back((i * 5 + 11) % model.vocabulary);
+    runs_.resize(slices_.size());
+    for (std::size_t s = 0; s < slices_.size(); ++s) prepare(s, model.vocabulary);
+    for (std::size_t s = 0; s < slices_.size(); ++s) {
+      kept_.push_back(&runs_[s].kept);
+      gathered_.push_back(&runs_[s].gradients);
     }
-    input_ = {.rows = rows_, .ids = ids_, .targets = targets_, .x = {}};
+    for (std::size_t s = 0; s < slices_.size(); ++s) {
+      runs_[s].input.earlier_kept = std::span(kept_).first(s);
+      runs_[s].input.earlier_gradients = std::span(gathered_).first(s);
+    }
   }
   WholeModel(const WholeModel&) = delete;
 
   Parameters<T>& parameters() { return parameters_; }
-  std::vector<std::int32_t>& ids() { return ids_; }
-  std::vector<std::int32_t>& targets() { return targets_; }
 
   // Mean over the tokens.
-  double loss() { return part_.forward(input_, kept_, {}) / rows_; }
+  double loss() {
+    double sum = 0;
+    for (Run& run : runs_) sum += part_.forward(run.input, run.kept, {});
+    return sum / (sequences_ * tokens_);
+  }
   void backward() {
-    part_.backward_input(input_, kept_, gradients_, {}, {});
-    part_.backward_weight(input_, kept_, gradients_);
+    for (std::size_t s = runs_.size(); s-- > 0;) {
+      part_.backward_input(runs_[s].input, runs_[s].kept, runs_[s].gradients, {}, {});
+    }
+    for (Run& run : runs_) part_.backward_weight(run.input, run.kept, run.gradients);
     parameters_.fold_tied();
   }
 
  private:
-  int rows_;
+  // One slice with its buffers.
+  struct Run {
+    AlignedVector<T> kept_buffer, gradient_buffer;
+    PartKept<T> kept;
+    PartGradients<T> gradients;
+    std::vector<std::int32_t> ids, targets;
+    PartInput<T> input;
+  };
+
+  static std::vector<TokenSlice> cut(int sequences, int tokens, std::vector<int> slice_tokens) {
+    if (slice_tokens.empty()) slice_tokens = {tokens};
+    std::vector<TokenSlice> slices;
+    int first = 0;
+    for (const int each : slice_tokens) {
+      slices.push_back({.sequences = sequences, .first = first, .tokens = each});
+      first += each;
+    }
+    return slices;
+  }
+
+  // The same tokens however they are cut.
+  void prepare(std::size_t s, std::int32_t vocabulary) {
+    Run& run = runs_[s];
+    const TokenSlice& slice = slices_[s];
+    run.kept_buffer.resize(part_.kept_values(slice));
+    run.gradient_buffer.resize(part_.gradient_values(slice));
+    part_.carve_kept(run.kept_buffer.data(), slice, run.kept);
+    part_.carve_gradients(run.gradient_buffer.data(), slice, run.gradients);
+    for (int sequence = 0; sequence < sequences_; ++sequence) {
+      for (int token = slice.first; token < slice.end(); ++token) {
+        const int i = sequence * tokens_ + token;
+        run.ids.push_back((i * 7 + 3) % vocabulary);
+        run.targets.push_back((i * 5 + 11) % vocabulary);
+      }
+    }
+    run.input = {.slice = slice,
+                 .ids = run.ids,
+                 .targets = run.targets,
+                 .x = {},
+                 .earlier_kept = {},
+                 .earlier_gradients = {}};
+  }
+
+  int sequences_;
+  int tokens_;
+  std::vector<TokenSlice> slices_;
   Parameters<T> parameters_;
   Part<T> part_;
-  AlignedVector<T> kept_buffer_;
-  AlignedVector<T> gradient_buffer_;
-  PartKept<T> kept_;
-  PartGradients<T> gradients_;
-  std::vector<std::int32_t> ids_;
-  std::vector<std::int32_t> targets_;
-  PartInput<T> input_;
+  std::vector<Run> runs_;
+  std::vector<const PartKept<T>*> kept_;
+  std::vector<const PartGradients<T>*> gathered_;
 };
 
 }  // namespace penstock::testing

@@ -21,7 +21,7 @@ template <class T>
 PENSTOCK_INLINE void causal_softmax_rows(Matrix<T> scores) {
   for (int r = 0; r < scores.rows; ++r) {
     T* row = scores.row(r);
-    const int n = r + 1;
+    const int n = scores.columns - scores.rows + r + 1;
     const T scale = T(1) / exponentials(n, lane_max(n, row), row);
     for (int i = 0; i < n; ++i) row[i] *= scale;
     for (int i = n; i < scores.columns; ++i) row[i] = 0;
@@ -33,7 +33,7 @@ PENSTOCK_INLINE void causal_softmax_backward_rows(Matrix<const T> p, T scale, Ma
   for (int r = 0; r < p.rows; ++r) {
     const T* probability = p.row(r);
     T* gradient = dp.row(r);
-    const int n = r + 1;
+    const int n = p.columns - p.rows + r + 1;
     const T mean = lane_sum<T>(n, [=](int i) { return probability[i] * gradient[i]; });
     for (int i = 0; i < n; ++i) gradient[i] = scale * probability[i] * (gradient[i] - mean);
     for (int i = n; i < p.columns; ++i) gradient[i] = 0;

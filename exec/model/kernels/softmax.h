@@ -8,12 +8,13 @@
 
 namespace penstock {
 
-// In place: row t becomes the softmax of its first t + 1 values, the rest zero.
+// In place. The rows are the last tokens of as many as there are columns: row t becomes the softmax
+// of its first (columns - rows) + t + 1 values, the rest zero.
 void causal_softmax(Matrix<float> scores);
 void causal_softmax(Matrix<double> scores);
 
 // dp (gradient of the probabilities) becomes the gradient of the scores times `scale`:
-// scale p (dp - sum(p dp)), zero above the diagonal.
+// scale p (dp - sum(p dp)), zero where p is.
 void causal_softmax_backward(Matrix<const float> p, float scale, Matrix<float> dp);
 void causal_softmax_backward(Matrix<const double> p, double scale, Matrix<double> dp);
 
