@@ -22,6 +22,8 @@ constexpr Generator kGenerators[] = {
     {"looped_bfs", "several stages per actor, each running all microbatches", "ScheduleLoopedBFS",
      "", &looped_bfs},
     {"dualpipe", "fed from both ends, forwards overlap backwards", "", "fused", &dualpipe},
+    {"dualpipev", "dualpipe folded into a V: one copy of the weights", "ScheduleDualPipeV",
+     "variant fused", &dualpipev},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

@@ -14,5 +14,6 @@ Schedule eager_1f1b(const GenerateOptions& options);
 Schedule interleaved_1f1b(const GenerateOptions& options);
 Schedule looped_bfs(const GenerateOptions& options);
 Schedule dualpipe(const GenerateOptions& options);
+Schedule dualpipev(const GenerateOptions& options);
 
 }  // namespace penstock

@@ -22,6 +22,11 @@ GenerateOptions sizes(int actors, int chunks, int microbatches, const char* grou
   return options;
 }
 
+GenerateOptions variant(GenerateOptions options, const char* name) {
+  options.option["variant"] = name;
+  return options;
+}
+
 class Order : public testing::TestWithParam<Reference> {};
 
 TEST_P(Order, IsTheReferenceCellForCell) {
@@ -50,7 +55,20 @@ INSTANTIATE_TEST_SUITE_P(
         Reference{"torch/looped_bfs_p2_v2_m4.compute.csv", "ScheduleLoopedBFS", sizes(2, 2, 4)},
         Reference{"torch/looped_bfs_p4_v2_m3.compute.csv", "looped_bfs", sizes(4, 2, 3)},
         Reference{"torch/looped_bfs_p4_v2_m8.compute.csv", "looped_bfs", sizes(4, 2, 8)},
-        Reference{"torch/looped_bfs_p4_v4_m16.compute.csv", "LoopedBFS", sizes(4, 4, 16)}));
+        Reference{"torch/looped_bfs_p4_v4_m16.compute.csv", "LoopedBFS", sizes(4, 4, 16)},
+        Reference{"../torch_csv/derived/dualpipev_p2_m4.compute.csv", "ScheduleDualPipeV",
+                  sizes(2, 2, 4)},
+        Reference{"../torch_csv/derived/dualpipev_p4_m8.compute.csv", "DualPipeV", sizes(4, 1, 8)},
+        Reference{"../torch_csv/derived/dualpipev_p4_m16.compute.csv", "dualpipev",
+                  sizes(4, 2, 16)},
+        Reference{"../torch_csv/upstream_artifacts/dualpipev_4rank_10mb.csv", "dualpipev",
+                  sizes(4, 2, 10)}));
+
+INSTANTIATE_TEST_SUITE_P(JaxPP, Order,
+                         testing::Values(Reference{"other/jaxpp_dualpipev_p3_m6.csv", "dualpipev",
+                                                   variant(sizes(3, 2, 6), "jaxpp")},
+                                         Reference{"other/jaxpp_dualpipev_p4_m8.csv", "dualpipev",
+                                                   variant(sizes(4, 2, 8), "jaxpp")}));
 
 INSTANTIATE_TEST_SUITE_P(Others, Order,
                          testing::Values(Reference{"other/eager1f1b_p4_m8.csv", "eager_1f1b",

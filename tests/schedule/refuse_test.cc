@@ -99,6 +99,23 @@ TEST(Refuse, WhatDualPipeRefusesAllAtOnce) {
                   "option fused: 'yes' is neither 0 nor 1\n  hint: the default is 1"));
 }
 
+TEST(Refuse, WhatDualPipeVRefusesAllAtOnce) {
+  EXPECT_THAT(
+      refusal("ScheduleDualPipeV", {.actors = 4,
+                                    .chunks = 3,
+                                    .microbatches = 7,
+                                    .option = {{"variant", "jaxp"}, {"fused", "2"}}}),
+      ElementsAre("chunks: dualpipev has 2 stages per actor, not 3\n"
+                  "  hint: leave out chunks, or say 2",
+                  "microbatches: dualpipev fills both arms of its V and needs at least two "
+                  "microbatches per actor, not 7 on 4 actors\n  hint: 8 microbatches or more",
+                  "option variant: no variant 'jaxp'\n  hint: did you mean 'jaxpp'?",
+                  "option fused: '2' is neither 0 nor 1\n  hint: the default is 1"));
+  EXPECT_THAT(refusal("dualpipev", {.actors = 3, .microbatches = 7}), testing::IsEmpty());
+  EXPECT_THAT(refusal("dualpipev", {.actors = 1, .microbatches = 1}),
+              ElementsAre(HasSubstr("hint: 2 microbatches or more")));
+}
+
 TEST(Refuse, WhatTheInterleavedRulesRefuse) {
   const auto sizes = [](int microbatches, std::map<std::string, std::string> option) {
     return GenerateOptions{

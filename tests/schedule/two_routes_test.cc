@@ -89,5 +89,24 @@ TEST(TwoRoutes, UnfusedPairsKeepTheOrder) {
   }
 }
 
+// The two halves of a DualPipe are a DualPipeV each, on the arms of whose V sit the two routes.
+TEST(TwoRoutes, DualPipeIsTwoDualPipeVs) {
+  for (const std::int32_t half : {1, 2, 3, 5}) {
+    for (const std::int32_t m : {2 * half, 2 * half + 1, 5 * half}) {
+      const Schedule v = generate("dualpipev", {.actors = half, .microbatches = m});
+      const Schedule both = generate("dualpipe", {.actors = 2 * half, .microbatches = 2 * m});
+      for (std::int32_t actor = 0; actor < half; ++actor) {
+        std::vector<Step> steps = both.order[static_cast<std::size_t>(actor)];
+        for (Step& step : steps) {
+          const bool down = step.op.microbatch < m;
+          step.op.stage = down ? actor : 2 * half - 1 - actor;
+          if (!down) step.op.microbatch -= m;
+        }
+        EXPECT_EQ(steps, v.order[static_cast<std::size_t>(actor)]) << half << " " << m;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,4 +1,6 @@
 // Published bubbles and peaks of schedules that go two ways.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,6 +42,55 @@ TEST(TwoRoutes, DualPipesBubbleAndPeak) {
       }
     }
   }
+}
+
+GenerateOptions dualpipev(int actors, int microbatches, const char* variant, const char* fused) {
+  return {.actors = actors,
+          .microbatches = microbatches,
+          .option = {{"variant", variant}, {"fused", fused}}};
+}
+
+// A whole actor's F=1, I=1, W=1: its two chunks take half of that each.
+double step_of(const GenerateOptions& options) {
+  return makespan_ms(simulated("dualpipev", options, "F=0.5,I=0.5,W=0.5"));
+}
+
+// Bubbles of 2(p-1) chunks with the pairs as they are, of p-1 with their ops one after the other;
+// 2p+1 chunks in flight.
+TEST(TwoRoutes, DualPipeVsBubbleAndPeak) {
+  for (const int p : {1, 2, 3, 4, 5, 8, 16}) {
+    for (const int m : {2 * p, 2 * p + 1, 3 * p, 4 * p, 64}) {
+      if (m < 2 * p) continue;
+      EXPECT_DOUBLE_EQ(step_of(dualpipev(p, m, "torch", "1")), 3 * m + (p - 1)) << p << " " << m;
+      EXPECT_DOUBLE_EQ(step_of(dualpipev(p, m, "deepseek", "0")), 3 * m + (p - 1) / 2.0)
+          << p << " " << m;
+      const Timeline timeline =
+          simulated("dualpipev", dualpipev(p, m, "torch", "1"), "F=1,I=1,W=1");
+      expect_peak_everywhere(measure(timeline), std::min<double>(m, p + 0.5),
+                             fmt::format("p={} m={}", p, m));
+    }
+  }
+}
+
+// Step minus work in units of a whole actor's forward, from a run of both projects' own generators
+// in an order-driven simulation without transfer times.
+TEST(TwoRoutes, DualPipeVsVariants) {
+  struct Case {
+    int actors, microbatches;
+    double jaxpp, jaxpp_unfused;
+  };
+  for (const Case c : {Case{2, 4, 1.5, 0.5}, Case{4, 8, 4.5, 2.5}, Case{4, 16, 4.5, 2.5},
+                       Case{8, 16, 11.5, 7.5}, Case{8, 32, 11.5, 7.5}, Case{8, 64, 11.5, 7.5}}) {
+    const auto bubble = [&](const char* fused) {
+      return step_of(dualpipev(c.actors, c.microbatches, "jaxpp", fused)) - 3 * c.microbatches;
+    };
+    EXPECT_DOUBLE_EQ(bubble("1"), c.jaxpp) << c.actors << " " << c.microbatches;
+    EXPECT_DOUBLE_EQ(bubble("0"), c.jaxpp_unfused) << c.actors << " " << c.microbatches;
+  }
+  EXPECT_DOUBLE_EQ(step_of(dualpipev(8, 32, "torch", "1")), 103.0);
+  EXPECT_DOUBLE_EQ(step_of(dualpipev(8, 32, "torch", "0")), 99.5);
+  EXPECT_DOUBLE_EQ(step_of(dualpipev(8, 32, "jaxpp", "1")), 107.5);
+  EXPECT_DOUBLE_EQ(step_of(dualpipev(8, 32, "jaxpp", "0")), 103.5);
 }
 
 }  // namespace
