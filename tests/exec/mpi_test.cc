@@ -11,10 +11,12 @@
 #include <mpi.h>
 
 #include "fake_device.h"
+#include "list_schedule.h"
 #include "obituary.h"
 #include "penstock/simulate.h"
 #include "random_traffic.h"
 #include "runs.h"
+#include "training_runs.h"
 #include "transport/mpi_session.h"
 
 namespace penstock {
@@ -74,6 +76,25 @@ TEST_P(OverMpi, SchedulesAreBitIdenticalToOneActor) {
     EXPECT_EQ(result.parameters_sha256, reference.parameters_sha256);
     EXPECT_EQ(result.steps[3].loss, reference.steps[3].loss);
     EXPECT_EQ(result.steps[3].gradient_norm, reference.steps[3].gradient_norm);
+  }
+}
+
+// Real training of what is not one route with whole microbatches.
+TEST_P(OverMpi, TwoRoutesAndSlicesAreBitIdenticalToOneActor) {
+  Model model = testing::text_model(testing::tiny_gpt2());
+  model.layers = 8;
+  for (const Pipeline& pipeline :
+       {two_way(size(), 1, 6), v_pipeline(size(), 4), sliced(two_way(size(), 1, 4), {9, 7})}) {
+    const Schedule schedule = list_schedule(pipeline, {.seed = 7, .split = true, .pairs = true});
+    const auto parts = static_cast<std::int32_t>(pipeline.routes[0].size());
+    const Split split = even_split(model, parts);
+    MpiSession session;
+    const auto transport = make_transport(GetParam(), session);
+    const RunResult result =
+        run_actor(training_plan(model, schedule, split, 4), {}, make_device, *transport);
+    if (!result.root) continue;
+    expect_same_bits(result, run_in_process(training_plan(model, on_one_actor(schedule), split, 4),
+                                            make_device));
   }
 }
 

@@ -79,6 +79,16 @@ def a_schedule_that_reverses_its_backwards_stays_within_rounding():
 
 
 @case
+def two_routes_over_two_copies_stay_within_rounding():
+    reference = train(1)[0]["losses"]
+    for processes in [2, 4]:
+        summary = train(processes, "schedule.name=dualpipe")[0]
+        for ours, theirs in zip(summary["losses"], reference):
+            assert abs(ours - theirs) <= 1e-5 * theirs, (processes, summary["losses"], reference)
+        assert len(summary["parameters_sha256"]) == 64  # both copies are equal, or there is none
+
+
+@case
 def both_transports_give_the_same_bits():
     folder = scratch_folder()
     hashes = set()
