@@ -103,6 +103,24 @@ TEST(Slices, MessagesCarryTheirTokens) {
   }
 }
 
+// So do microbatches of different sizes: each message is as long as its microbatch.
+TEST(Slices, MessagesCarryTheirSequences) {
+  const Model model = testing::text_model(testing::tiny_llama());
+  Pipeline pipeline = loop_pipeline(2, 1, 3);
+  pipeline.microbatches[0].sequences = 1;
+  pipeline.microbatches[1].sequences = 3;
+  pipeline.microbatches[2].sequences = 2;
+  const Schedule schedule = list_schedule(pipeline);
+  const RunPlan plan = training_plan(model, schedule, even_split(model, 2), 2);  // 6 sequences
+  const RunResult result = run_in_process(plan, make_device);
+  ASSERT_EQ(result.measured.transfers.size(), 2U * 3);
+  for (const Transfer& transfer : result.measured.transfers) {
+    const auto microbatch = static_cast<std::size_t>(transfer.op.microbatch);
+    EXPECT_EQ(transfer.bytes,
+              pipeline.microbatches[microbatch].sequences * 16LL * model.hidden * 4);
+  }
+}
+
 // Attention looks at earlier slices, and they learn from later ones: without either the loss or the
 // gradient would be that of shorter sequences.
 TEST(Slices, AreNotShorterSequences) {
