@@ -24,6 +24,7 @@ constexpr Generator kGenerators[] = {
     {"dualpipe", "fed from both ends, forwards overlap backwards", "", "fused", &dualpipe},
     {"dualpipev", "dualpipe folded into a V: one copy of the weights", "ScheduleDualPipeV",
      "variant fused", &dualpipev},
+    {"chimera", "1f1b both ways at once: half the bubble, two copies", "", "pipes", &chimera},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

@@ -15,5 +15,6 @@ Schedule interleaved_1f1b(const GenerateOptions& options);
 Schedule looped_bfs(const GenerateOptions& options);
 Schedule dualpipe(const GenerateOptions& options);
 Schedule dualpipev(const GenerateOptions& options);
+Schedule chimera(const GenerateOptions& options);
 
 }  // namespace penstock

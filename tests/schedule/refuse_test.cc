@@ -116,6 +116,32 @@ TEST(Refuse, WhatDualPipeVRefusesAllAtOnce) {
               ElementsAre(HasSubstr("hint: 2 microbatches or more")));
 }
 
+TEST(Refuse, WhatChimeraRefuses) {
+  const auto refused = [](int actors, int chunks, const char* pipes) {
+    return refusal(
+        "chimera",
+        {.actors = actors, .chunks = chunks, .microbatches = 4, .option = {{"pipes", pipes}}});
+  };
+  const std::string odd =
+      "actors: chimera's pipes meet in the middle of an even number of actors, "
+      "not ";
+  EXPECT_THAT(refused(5, 1, "2"), ElementsAre(odd + "5\n  hint: 4 or 6 actors"));
+  EXPECT_THAT(refused(1, 1, "2"), ElementsAre(odd + "1\n  hint: 2 actors"));
+  EXPECT_THAT(refused(12, 1, "8"),
+              ElementsAre("option pipes: 8 pipes are not pairs that start at equal distances on 12 "
+                          "actors\n  hint: one of 2, 4, 6, 12"));
+  EXPECT_THAT(refused(65536, 1, "65536"),
+              ElementsAre("option pipes: 65536 pipes over 65536 actors each make more than 4000000 "
+                          "stages\n  hint: at most 61"));
+  EXPECT_THAT(refused(6, 1, "2147483646"), ElementsAre(HasSubstr("hint: at most 666666")));
+  EXPECT_THAT(refused(6, 1, "3"), ElementsAre(HasSubstr("3 pipes are not pairs")));
+  EXPECT_THAT(refused(4, 1, "none"), ElementsAre(HasSubstr("'none' is no positive number")));
+  EXPECT_THAT(refused(4, 3, "2"), ElementsAre("chunks: chimera has 2 stages per actor, not 3\n"
+                                              "  hint: leave out chunks, or say 2"));
+  EXPECT_THAT(refused(4, 4, "4"), testing::IsEmpty());
+  EXPECT_THAT(refused(2, 1, "2"), testing::IsEmpty());
+}
+
 TEST(Refuse, WhatTheInterleavedRulesRefuse) {
   const auto sizes = [](int microbatches, std::map<std::string, std::string> option) {
     return GenerateOptions{

@@ -1,5 +1,6 @@
 // Schedules whose microbatches go two ways over mirrored copies, against their authors' orders.
 #include <functional>
+#include <map>
 #include <regex>
 
 #include <gmock/gmock.h>
@@ -72,6 +73,66 @@ TEST(TwoRoutes, DualPipePlacesMirroredCopies) {
   for (std::size_t i = 0; i < 10; ++i) {
     EXPECT_EQ(pipeline.microbatches[i].route, i < 5 ? 0 : 1) << i;
   }
+}
+
+// A cell is a slot, "2downf": unit 1's (2 pipes a unit) way down, a forward; "s" cells synchronise.
+// Microbatches are not named: they pass a stage in their order.
+std::vector<Row> chimeras_rows(const std::string& file, std::int32_t p) {
+  std::vector<Row> rows = read_rows(file);
+  for (std::size_t actor = 0; actor < rows.size(); ++actor) {
+    Row row;
+    std::map<std::string, std::int32_t> passed;  // by cell
+    for (const std::string& slot : rows[actor]) {
+      if (slot.back() == 's') continue;
+      const std::int32_t pipe = std::stoi(slot);
+      const bool down = slot.find("down") != std::string::npos;
+      const auto a = static_cast<std::int32_t>(actor);
+      const std::int32_t stage = down ? a : 2 * p - 1 - a;
+      const char kind = slot.back() == 'f' ? 'F' : 'B';
+      row.push_back(cell(stage, kind, pipe / 2 * p + (down ? 0 : p / 2) + passed[slot]++));
+    }
+    rows[actor] = row;
+  }
+  return rows;
+}
+
+TEST(TwoRoutes, ChimeraIsItsAuthorsCellForCell) {
+  for (const std::int32_t m : {4, 8}) {
+    const Schedule schedule = generate("chimera", {.actors = 4, .microbatches = m});
+    const std::string file = "other/chimera_D4_pipes2_N" + std::to_string(m) + ".csv";
+    EXPECT_EQ(rows_of(schedule), chimeras_rows(file, 4));
+    EXPECT_THAT(check(schedule), testing::IsEmpty());
+    for (std::int32_t i = 0; i < m; ++i) {
+      EXPECT_EQ(schedule.pipeline.microbatches[static_cast<std::size_t>(i)].route, i % 4 / 2);
+    }
+  }
+}
+
+TEST(TwoRoutes, ChimeraSharesFewMicrobatchesEvenly) {
+  const auto routes = [](std::int32_t m, const char* pipes) {
+    std::vector<std::int32_t> list;
+    for (const Microbatch& microbatch :
+         generate("chimera", {.actors = 8, .microbatches = m, .option = {{"pipes", pipes}}})
+             .pipeline.microbatches) {
+      list.push_back(microbatch.route);
+    }
+    return list;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(routes(1, "2"), ElementsAre(0));
+  EXPECT_THAT(routes(5, "2"), ElementsAre(0, 0, 0, 1, 1));
+  EXPECT_THAT(routes(11, "2"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1));
+  EXPECT_THAT(routes(10, "4"), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3, 0, 1));
+}
+
+// Whatever the number of pipes, every actor holds one stage of each, and every part as often.
+TEST(TwoRoutes, ChimerasPipesStartAtEqualDistances) {
+  const Pipeline pipeline =
+      generate("chimera", {.actors = 4, .microbatches = 4, .option = {{"pipes", "4"}}}).pipeline;
+  const std::vector<Stage> stages = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {2, 0}, {3, 1},
+                                     {0, 2}, {1, 3}, {3, 0}, {2, 1}, {1, 2}, {0, 3},
+                                     {1, 0}, {0, 1}, {3, 2}, {2, 3}};
+  EXPECT_EQ(pipeline.stages, stages);
 }
 
 // One op after the other where the paper overlaps them; the order of ops stays.

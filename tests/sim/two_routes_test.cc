@@ -93,5 +93,44 @@ TEST(TwoRoutes, DualPipeVsVariants) {
   EXPECT_DOUBLE_EQ(step_of(dualpipev(8, 32, "jaxpp", "0")), 103.5);
 }
 
+// With f pipes each way, D actors and k units of D microbatches: D/f - 2 slots of bubble where F=B,
+// (k+1)(D/f - 2) forwards where B=2F. D=4: 16 and 30 for one and two units.
+TEST(TwoRoutes, ChimerasStep) {
+  for (const int actors : {2, 4, 6, 8, 12, 16}) {
+    for (int pipes = 2; pipes <= actors; pipes += 2) {
+      if (actors % pipes != 0) continue;
+      for (const int units : {1, 2, 3, 5}) {
+        const int m = units * actors;
+        const auto step = [&](const char* costs) {
+          return makespan_ms(simulated(
+              "chimera",
+              {.actors = actors, .microbatches = m, .option = {{"pipes", std::to_string(pipes)}}},
+              costs));
+        };
+        const int bubble = 2 * actors / pipes - 2;
+        EXPECT_EQ(step("F=1,B=1"), 2 * m + bubble) << actors << " " << pipes << " " << m;
+        EXPECT_EQ(step("F=1,B=2"), 3 * m + (units + 1) * bubble)
+            << actors << " " << pipes << " " << m;
+      }
+    }
+  }
+}
+
+// D/2+1 on the outer actors, one more on each towards the middle, where it is D.
+TEST(TwoRoutes, ChimerasPeak) {
+  for (const int actors : {2, 4, 8, 16}) {
+    for (const int units : {1, 3}) {
+      const Metrics metrics = measure(
+          simulated("chimera", {.actors = actors, .microbatches = units * actors}, "F=1,B=1"));
+      for (int actor = 0; actor < actors; ++actor) {
+        const int outside = std::min(actor, actors - 1 - actor);
+        EXPECT_EQ(metrics.actors[static_cast<std::size_t>(actor)].peak_in_flight,
+                  actors / 2 + 1 + outside)
+            << actors << " " << actor;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock
