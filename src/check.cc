@@ -3,8 +3,8 @@
 #include "check_order.h"
 #include "check_pipeline.h"
 #include "deadlock_ring.h"
-#include "depend.h"
 #include "linear_order.h"
+#include "penstock/depend.h"
 #include "problem_list.h"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "depend.h"
+#include "penstock/depend.h"
 #include "penstock/schedule.h"
 #include "problem_list.h"
 

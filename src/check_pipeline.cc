@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "depend.h"
 #include "order_place.h"
+#include "penstock/depend.h"
 
 namespace penstock {
 namespace {

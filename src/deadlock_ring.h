@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "depend.h"
 #include "linear_order.h"
+#include "penstock/depend.h"
 #include "penstock/error.h"
 #include "penstock/schedule.h"
 

@@ -1,4 +1,4 @@
-#include "depend.h"
+#include "penstock/depend.h"
 
 #include <cassert>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "depend.h"
+#include "penstock/depend.h"
 #include "penstock/schedule.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 
 #include "channels.h"
 #include "deadlock_ring.h"
-#include "depend.h"
 #include "linear_order.h"
+#include "penstock/depend.h"
 #include "penstock/program.h"
 #include "rendezvous.h"
 

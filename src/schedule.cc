@@ -1,7 +1,7 @@
 #include "penstock/schedule.h"
 
-#include "depend.h"
 #include "linear_order.h"
+#include "penstock/depend.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "depend.h"
+#include "penstock/depend.h"
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "../generate_near.h"
-#include "depend.h"
 #include "facts.h"
 #include "penstock/check.h"
+#include "penstock/depend.h"
 #include "penstock/error.h"
 #include "penstock/generate.h"
 #include "penstock/program.h"
