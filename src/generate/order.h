@@ -1,4 +1,4 @@
-// File: order.h. The shape that all one-route schedules here share.
+// File: order.h. The shapes that the one-route schedules here share.
 #pragma once
 
 #include <algorithm>
@@ -27,31 +27,70 @@ std::vector<Step> warm_up_and_alternate(std::int32_t count, std::int32_t warmup,
   return order;
 }
 
-// One stage per actor, microbatches ascending in both directions; warmup(actor) forwards first.
-// Throws Error when more than one chunk is asked for.
-template <typename Warmup>
-Schedule one_stage_each(const char* name, const GenerateOptions& options, Warmup warmup);
+// The same with a split backward: input(i), the i-th input gradient, stands in the backward's
+// place, and its weight gradient comes `lag` input gradients later; those that are left come last.
+template <typename Forward, typename Input>
+std::vector<Step> warm_up_and_split(std::int32_t count, std::int32_t warmup, std::int32_t lag,
+                                    Forward forward, Input input) {
+  std::vector<Step> order;
+  order.reserve(3 * static_cast<std::size_t>(count));
+  const auto weight = [&](std::int32_t i) {
+    Op op = input(i);
+    op.kind = OpKind::BackwardWeight;
+    return op;
+  };
+  warmup = std::clamp(warmup, 0, count);
+  for (std::int32_t i = 0; i < warmup; ++i) order.push_back({forward(i)});
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (i < count - warmup) order.push_back({forward(warmup + i)});
+    order.push_back({input(i)});
+    if (i >= lag) order.push_back({weight(i - lag)});
+  }
+  for (std::int32_t i = std::max(0, count - lag); i < count; ++i) order.push_back({weight(i)});
+  return order;
+}
 
 // Throws Error when `options` asks for more stages per actor than one.
 void refuse_chunks(const char* name, const GenerateOptions& options);
 
-template <typename Warmup>
-Schedule one_stage_each(const char* name, const GenerateOptions& options, Warmup warmup) {
+// Microbatch after microbatch through stage `stage`.
+inline auto passes(OpKind kind, std::int32_t stage) {
+  return [=](std::int32_t i) { return Op{kind, stage, i, 0}; };
+}
+
+// One stage per actor, microbatches ascending in both directions; order_of(actor, forward,
+// backward) gives the actor's order, where backward(i) is of kind `backward`. Throws Error when
+// more than one chunk is asked for.
+template <typename OrderOf>
+Schedule one_stage_per_actor(const char* name, const GenerateOptions& options, OpKind backward,
+                             OrderOf order_of) {
   refuse_chunks(name, options);
   Schedule schedule{.name = name,
                     .pipeline = loop_pipeline(options.actors, 1, options.microbatches),
                     .order = {}};
   for (std::int32_t actor = 0; actor < options.actors; ++actor) {
-    schedule.order.push_back(warm_up_and_alternate(
-        options.microbatches, warmup(actor),
-        [=](std::int32_t i) {
-          return Op{OpKind::Forward, actor, i, 0};
-        },
-        [=](std::int32_t i) {
-          return Op{OpKind::Backward, actor, i, 0};
-        }));
+    schedule.order.push_back(
+        order_of(actor, passes(OpKind::Forward, actor), passes(backward, actor)));
   }
   return schedule;
+}
+
+// warmup(actor) forwards first.
+template <typename Warmup>
+Schedule one_stage_each(const char* name, const GenerateOptions& options, Warmup warmup) {
+  return one_stage_per_actor(
+      name, options, OpKind::Backward, [&](std::int32_t actor, auto forward, auto backward) {
+        return warm_up_and_alternate(options.microbatches, warmup(actor), forward, backward);
+      });
+}
+
+// The same with a split backward, weight gradients lag(actor) behind.
+template <typename Warmup, typename Lag>
+Schedule one_stage_each(const char* name, const GenerateOptions& options, Warmup warmup, Lag lag) {
+  return one_stage_per_actor(
+      name, options, OpKind::BackwardInput, [&](std::int32_t actor, auto forward, auto input) {
+        return warm_up_and_split(options.microbatches, warmup(actor), lag(actor), forward, input);
+      });
 }
 
 }  // namespace penstock

@@ -70,6 +70,39 @@ INSTANTIATE_TEST_SUITE_P(JaxPP, Order,
                                          Reference{"other/jaxpp_dualpipev_p4_m8.csv", "dualpipev",
                                                    variant(sizes(4, 2, 8), "jaxpp")}));
 
+INSTANTIATE_TEST_SUITE_P(
+    TorchSplit, Order,
+    testing::Values(
+        Reference{"../torch_csv/derived/interleaved_zb1p_p2_v2_m4.compute.csv",
+                  "ScheduleInterleavedZeroBubble", sizes(2, 2, 4)},
+        Reference{"../torch_csv/derived/interleaved_zb1p_p4_v2_m3.compute.csv",
+                  "InterleavedZeroBubble", sizes(4, 2, 3)},
+        Reference{"torch/interleaved_zb1p_p4_v2_m8.compute.csv", "interleaved_zb1p",
+                  sizes(4, 2, 8)},
+        Reference{"../torch_csv/derived/interleaved_zb1p_p4_v4_m16.compute.csv", "interleaved_zb1p",
+                  sizes(4, 4, 16)},
+        Reference{"../torch_csv/derived/zbv_p2_m4.compute.csv", "ScheduleZBVZeroBubble",
+                  sizes(2, 2, 4)},
+        Reference{"../torch_csv/derived/zbv_p4_m4.compute.csv", "ZBVZeroBubble", sizes(4, 1, 4)},
+        Reference{"torch/zbv_p4_m8.compute.csv", "zb_v", variant(sizes(4, 2, 8), "torch")},
+        Reference{"../torch_csv/derived/zbv_p4_m16.compute.csv", "zb_v", sizes(4, 2, 16)}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ZeroBubblePaper, Order,
+    testing::Values(Reference{"other/zb-h1_p4_m8.csv", "zb_h1", sizes(4, 1, 8)},
+                    Reference{"other/zb-h2_p4_m8.csv", "zb_h2", sizes(4, 1, 8)}));
+
+INSTANTIATE_TEST_SUITE_P(
+    SailSg, Order,
+    testing::Values(Reference{"other/ZB-V_p4_m8.csv", "zb_v", variant(sizes(4, 2, 8), "sailsg")},
+                    Reference{"other/ZB-V_p4_m12.csv", "zb_v", variant(sizes(4, 2, 12), "sailsg")},
+                    Reference{"other/V-Half_p4_m8.csv", "v_half", sizes(4, 2, 8)},
+                    Reference{"other/V-Half_p4_m12.csv", "v_half", sizes(4, 1, 12)},
+                    Reference{"other/V-Min_p4_m8.csv", "v_min", sizes(4, 2, 8)},
+                    Reference{"other/V-Min_p4_m12.csv", "v_min", sizes(4, 1, 12)},
+                    Reference{"other/1F1B-V_p4_m8.csv", "1f1b_v", sizes(4, 2, 8)},
+                    Reference{"other/1F1B-V_p4_m12.csv", "1f1b_v", sizes(4, 1, 12)}));
+
 INSTANTIATE_TEST_SUITE_P(Others, Order,
                          testing::Values(Reference{"other/eager1f1b_p4_m8.csv", "eager_1f1b",
                                                    sizes(4, 1, 8)},
@@ -83,6 +116,30 @@ INSTANTIATE_TEST_SUITE_P(Others, Order,
                                                    "interleaved_1f1b", sizes(4, 2, 9, "5")},
                                          Reference{"other/megatron_interleaved_p4_v2_m12_g6.csv",
                                                    "interleaved_1f1b", sizes(4, 2, 12, "6")}));
+
+// With one chunk the interleaved rules are the plain ones.
+TEST(Generate, OneChunkInterleavedIsPlain) {
+  for (const int actors : {1, 2, 3, 5, 8}) {
+    for (const int microbatches : {1, actors, 3 * actors, 8 * actors}) {
+      const auto order = [&](const char* name) {
+        return generate(name, sizes(actors, 1, microbatches)).order;
+      };
+      EXPECT_EQ(order("interleaved_zb1p"), order("zb_h1")) << actors << " " << microbatches;
+      EXPECT_EQ(order("interleaved_1f1b"), order("eager_1f1b")) << actors << " " << microbatches;
+    }
+  }
+}
+
+// The two rules of zb_v are variants of one name: no actor runs the same order in both.
+TEST(Generate, VariantsOfZbVDifferInEveryRow) {
+  const Schedule torch = generate("zb_v", variant(sizes(4, 2, 8), "torch"));
+  const Schedule sailsg = generate("zb_v", variant(sizes(4, 2, 8), "sailsg"));
+  EXPECT_EQ(torch, generate("zb_v", {.actors = 4, .microbatches = 8}));
+  EXPECT_EQ(torch.pipeline, sailsg.pipeline);
+  for (std::size_t actor = 0; actor < 4; ++actor) {
+    EXPECT_NE(torch.order[actor], sailsg.order[actor]) << actor;
+  }
+}
 
 }  // namespace
 }  // namespace penstock

@@ -120,6 +120,7 @@ GenerateOptions any_options(std::string_view name) {
   if (name == "interleaved_1f1b" && chance(2)) {
     options.option["group"] = std::to_string(number(1, 20));
   }
+  if (name == "zb_v" && chance(2)) options.option["variant"] = "sailsg";
   return options;
 }
 

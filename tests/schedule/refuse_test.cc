@@ -64,11 +64,35 @@ TEST(Refuse, Slices) {
 }
 
 TEST(Refuse, ChunksWhereThereIsOneStageEach) {
-  for (const char* name : {"gpipe", "1f1b", "eager_1f1b"}) {
+  for (const char* name : {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2"}) {
     EXPECT_THAT(refusal(name, {.actors = 2, .chunks = 2, .microbatches = 2}),
                 ElementsAre(std::string("chunks: ") + name +
                             " has one stage per actor, not 2\n"
-                            "  hint: interleaved_1f1b and looped_bfs take several"));
+                            "  hint: interleaved_1f1b, looped_bfs and interleaved_zb1p take "
+                            "several"));
+  }
+}
+
+TEST(Refuse, ChunksOtherThanTheTwoOfAV) {
+  for (const char* name : {"zb_v", "v_half", "v_min", "1f1b_v"}) {
+    EXPECT_THAT(refusal(name, {.actors = 2, .chunks = 3, .microbatches = 2}),
+                ElementsAre(std::string("chunks: ") + name +
+                            " has 2 stages per actor, not 3\n"
+                            "  hint: leave out chunks, or say 2"));
+    EXPECT_EQ(generate(name, {.actors = 2, .microbatches = 4}),
+              generate(name, {.actors = 2, .chunks = 2, .microbatches = 4}));
+  }
+}
+
+TEST(Refuse, GridsTooLargeToLayOut) {
+  for (const char* name : {"v_half", "v_min", "1f1b_v"}) {
+    EXPECT_THAT(refusal(name, {.actors = 65536, .microbatches = 1}),
+                ElementsAre(std::string("schedule: ") + name +
+                            " lays out 65536 actors and 1 microbatches on a grid of more than 20 "
+                            "million slots\n  hint: at most 1689 actors"));
+    EXPECT_THAT(refusal(name, {.actors = 2, .microbatches = 4000000}),
+                ElementsAre(HasSubstr("at most 1666664 microbatches on so many actors")));
+    EXPECT_THAT(refusal(name, {.actors = 100, .microbatches = 100}), testing::IsEmpty());
   }
 }
 
@@ -152,8 +176,12 @@ TEST(Refuse, WhatTheInterleavedRulesRefuse) {
   };
   EXPECT_THAT(refused(9, {}),
               ElementsAre("microbatches: interleaved_1f1b runs 9 microbatches on 4 actors in 2 "
-                          "rounds, which do not divide them evenly\n  hint: 8 microbatches would "
-                          "do; or --option group=G for Megatron's rule"));
+                          "rounds, which do not divide them evenly\n  hint: 8 or 10 microbatches "
+                          "would do"));
+  EXPECT_THAT(refusal("interleaved_zb1p", sizes(11, {})),
+              ElementsAre("microbatches: interleaved_zb1p runs 11 microbatches on 4 actors in 2 "
+                          "rounds, which do not divide them evenly\n  hint: 10 or 12 microbatches "
+                          "would do"));
   EXPECT_THAT(refused(10, {}), testing::IsEmpty()) << "two rounds of five";
   EXPECT_THAT(refused(10, {{"group", "4"}}),
               ElementsAre("option group: groups of 4 leave 2 of 10 microbatches over, too few for "
@@ -171,6 +199,8 @@ TEST(Refuse, WhatTheInterleavedRulesRefuse) {
                 ElementsAre(std::string("option group: '") + text +
                             "' is no positive number\n  hint: for example group=4"));
   }
+  EXPECT_THAT(refusal("zb_v", {.actors = 4, .microbatches = 8, .option = {{"variant", "sail"}}}),
+              ElementsAre("option variant: no variant 'sail'\n  hint: did you mean 'sailsg'?"));
   EXPECT_THAT(refused(8, {{"variant", "tourch"}}),
               ElementsAre("option variant: no variant 'tourch'\n  hint: did you mean 'torch'?"));
   EXPECT_THAT(refused(8, {{"variant", "torch"}, {"group", "4"}}),
