@@ -34,6 +34,7 @@ constexpr Generator kGenerators[] = {
     {"dualpipev", "dualpipe folded into a V: one copy of the weights", "ScheduleDualPipeV",
      "variant fused", &dualpipev},
     {"chimera", "1f1b both ways at once: half the bubble, two copies", "", "pipes", &chimera},
+    {"bitpipe", "two Vs in opposite directions, four chunks per actor", "", "variant", &bitpipe},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

@@ -23,5 +23,6 @@ Schedule one_f_one_b_v(const GenerateOptions& options);
 Schedule dualpipe(const GenerateOptions& options);
 Schedule dualpipev(const GenerateOptions& options);
 Schedule chimera(const GenerateOptions& options);
+Schedule bitpipe(const GenerateOptions& options);
 
 }  // namespace penstock

@@ -166,6 +166,28 @@ TEST(Refuse, WhatChimeraRefuses) {
   EXPECT_THAT(refused(2, 1, "2"), testing::IsEmpty());
 }
 
+TEST(Refuse, WhatBitPipeRefuses) {
+  const auto refused = [](int actors, int chunks, int microbatches) {
+    return refusal("bitpipe", {.actors = actors, .chunks = chunks, .microbatches = microbatches});
+  };
+  const std::string units =
+      "microbatches: bitpipe runs units of one microbatch per actor, which do "
+      "not make up ";
+  EXPECT_THAT(refused(4, 1, 6), ElementsAre(units + "6 on 4 actors\n  hint: 4 or 8 microbatches"));
+  EXPECT_THAT(refused(4, 1, 3), ElementsAre(units + "3 on 4 actors\n  hint: 4 microbatches"));
+  EXPECT_THAT(refused(3, 1, 3),
+              ElementsAre("actors: bitpipe's two Vs meet in the middle of an even number of "
+                          "actors, not 3\n  hint: 2 or 4 actors"));
+  EXPECT_THAT(refused(4, 3, 4), ElementsAre("chunks: bitpipe has 4 stages per actor, not 3\n"
+                                            "  hint: leave out chunks, or say 4"));
+  EXPECT_THAT(refused(4, 2, 4), testing::IsEmpty()) << "two on each route";
+  EXPECT_THAT(refused(4, 4, 4), testing::IsEmpty());
+  EXPECT_THAT(refusal("bitpipe", {.actors = 5, .option = {{"variant", "concatenated"}}}),
+              ElementsAre(HasSubstr("4 or 6 actors"),
+                          "option variant: no variant 'concatenated'\n"
+                          "  hint: known: released, concat"));
+}
+
 TEST(Refuse, WhatTheInterleavedRulesRefuse) {
   const auto sizes = [](int microbatches, std::map<std::string, std::string> option) {
     return GenerateOptions{

@@ -1,10 +1,12 @@
 // Schedules whose microbatches go two ways over mirrored copies, against their authors' orders.
+#include <fstream>
 #include <functional>
 #include <map>
 #include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "penstock/check.h"
 #include "penstock/generate.h"
@@ -133,6 +135,58 @@ TEST(TwoRoutes, ChimerasPipesStartAtEqualDistances) {
                                      {0, 2}, {1, 3}, {3, 0}, {2, 1}, {1, 2}, {0, 3},
                                      {1, 0}, {0, 1}, {3, 2}, {2, 3}};
   EXPECT_EQ(pipeline.stages, stages);
+}
+
+// A unit of p microbatches: the first half, two of four here, goes direction 0.
+void expect_bitpipe(std::int32_t m, const char* variant, const std::string& file) {
+  const std::int32_t p = 4;
+  const Schedule schedule =
+      generate("bitpipe", {.actors = p, .microbatches = m, .option = {{"variant", variant}}});
+  const auto ours = [&](const Named& op, std::int32_t) {
+    const std::int32_t microbatch =
+        op.microbatch / (p / 2) * p + op.direction * (p / 2) + op.microbatch % (p / 2);
+    return cell(op.direction * 2 * p + op.stage, op.kind, microbatch);
+  };
+  EXPECT_EQ(rows_of(schedule), translated(file, ours)) << variant;
+  EXPECT_THAT(check(schedule), testing::IsEmpty());
+  for (std::int32_t i = 0; i < m; ++i) {
+    EXPECT_EQ(schedule.pipeline.microbatches[static_cast<std::size_t>(i)].route, i % p / (p / 2));
+  }
+}
+
+TEST(TwoRoutes, BitPipeIsItsAuthorsCellForCell) {
+  expect_bitpipe(4, "released", "other/bitpipe_p4_m4.csv");
+  expect_bitpipe(8, "released", "other/bitpipe_p4_m8.csv");
+  expect_bitpipe(4, "concat", "other/bitpipe_p4_m4.csv");
+  expect_bitpipe(8, "concat", "other/bitpipe_figure_p4_m8.csv");
+}
+
+// The same orders as a list "F2@3" per actor, stages 0 .. 2p-1 in both directions.
+TEST(TwoRoutes, BitPipeIsItsAuthorsListOfOps) {
+  std::ifstream in(TEST_DATA "/orders/other/bitpipe_orders.json");
+  const nlohmann::json golden = nlohmann::json::parse(in);
+  EXPECT_EQ(golden.size(), 2U);
+  for (const auto& [size, one] : golden.items()) {
+    const Schedule schedule =
+        generate("bitpipe", {.actors = 4, .microbatches = size == "D4_N4" ? 4 : 8});
+    std::vector<Row> rows;
+    for (const auto& order : schedule.order) {
+      Row& row = rows.emplace_back();
+      for (const auto& [op, overlaps] : order) {
+        row.push_back(letter(op.kind) + std::to_string(op.microbatch) + "@" +
+                      std::to_string(op.stage % 8));
+      }
+    }
+    EXPECT_EQ(rows, one["orders"].get<std::vector<Row>>()) << size;
+  }
+}
+
+TEST(TwoRoutes, BitPipePlacesTwoVs) {
+  const Pipeline pipeline = generate("bitpipe", {.actors = 2, .microbatches = 2}).pipeline;
+  const std::vector<Stage> stages = {{0, 0}, {1, 1}, {1, 2}, {0, 3},
+                                     {1, 0}, {0, 1}, {0, 2}, {1, 3}};
+  EXPECT_EQ(pipeline.stages, stages);
+  EXPECT_EQ(pipeline.routes, (std::vector<Route>{{0, 1, 2, 3}, {4, 5, 6, 7}}));
 }
 
 // One op after the other where the paper overlaps them; the order of ops stays.

@@ -132,5 +132,86 @@ TEST(TwoRoutes, ChimerasPeak) {
   }
 }
 
+double bitpipes_step(int actors, int microbatches, const char* variant, const char* costs) {
+  return makespan_ms(simulated(
+      "bitpipe", {.actors = actors, .microbatches = microbatches, .option = {{"variant", variant}}},
+      costs));
+}
+
+// 28, 60 and 124 for one unit on 4, 8 and 16 actors, 54 for two on 4; chunk costs F=1, B=2.
+TEST(TwoRoutes, BitPipesStep) {
+  for (const int actors : {2, 4, 6, 8, 10, 16}) {
+    for (const int units : {1, 2, 3, 4, 8}) {
+      const int m = units * actors;
+      const int released = 6 * m + (units + 1) * (actors - 2);
+      const int gained = actors > 2 ? units - 1 : 0;
+      EXPECT_EQ(bitpipes_step(actors, m, "released", "F=1,B=2"), released) << actors << " " << m;
+      EXPECT_EQ(bitpipes_step(actors, m, "concat", "F=1,B=2"), released - gained)
+          << actors << " " << m;
+      for (const char* variant : {"released", "concat"}) {
+        EXPECT_EQ(bitpipes_step(actors, m, variant, "F=1,B=1"), 4 * m + actors - 2)
+            << variant << actors << " " << m;
+      }
+    }
+  }
+  EXPECT_EQ(bitpipes_step(4, 4, "released", "F=1,B=2"), 28);
+  EXPECT_EQ(bitpipes_step(8, 8, "released", "F=1,B=2"), 60);
+  EXPECT_EQ(bitpipes_step(16, 16, "released", "F=1,B=2"), 124);
+  EXPECT_EQ(bitpipes_step(4, 8, "released", "F=1,B=2"), 54);
+  EXPECT_EQ(bitpipes_step(4, 8, "concat", "F=1,B=2"), 53) << "the figure in its repository";
+}
+
+// 13 hops are exposed on 4 actors, 33 on 8.
+TEST(TwoRoutes, BitPipesHops) {
+  for (const double hop : {0.25, 0.5, 1.0}) {
+    const std::string costs = fmt::format("F=1,B=2,latency={}", hop);
+    EXPECT_DOUBLE_EQ(bitpipes_step(4, 4, "released", costs.c_str()), 28 + 13 * hop);
+    EXPECT_DOUBLE_EQ(bitpipes_step(8, 8, "released", costs.c_str()), 60 + 33 * hop);
+  }
+}
+
+// BitPipe wins over interleaved 1F1B for one or two units, loses from three or four on.
+TEST(TwoRoutes, BitPipeAgainstInterleaved) {
+  for (const int actors : {4, 8, 16}) {
+    for (const int units : {1, 2, 3, 4, 6}) {
+      const int m = units * actors;
+      const double interleaved = makespan_ms(simulated(
+          "interleaved_1f1b", {.actors = actors, .chunks = 2, .microbatches = m}, "F=1,B=2"));
+      EXPECT_EQ(interleaved, 6 * m + 3 * (actors - 1));
+      EXPECT_EQ(bitpipes_step(actors, m, "released", "F=1,B=2") < interleaved,
+                (units + 1) * (actors - 2) < 3 * (actors - 1))
+          << actors << " " << m;
+    }
+  }
+}
+
+// In chunks, half a microbatch each: 3D/2+1 on the outer actors, one more on each towards the
+// middle, where it is 2D.
+TEST(TwoRoutes, BitPipesPeak) {
+  for (const int actors : {2, 4, 8, 16}) {
+    for (const int units : {1, 2, 4}) {
+      const Metrics metrics = measure(
+          simulated("bitpipe", {.actors = actors, .microbatches = units * actors}, "F=1,B=2"));
+      for (int actor = 0; actor < actors; ++actor) {
+        const int outside = std::min(actor, actors - 1 - actor);
+        EXPECT_EQ(2 * metrics.actors[static_cast<std::size_t>(actor)].peak_in_flight,
+                  3 * actors / 2 + 1 + outside)
+            << actors << " " << actor;
+      }
+    }
+  }
+}
+
+// One cost model, four of each: what each paper's idea is worth.
+TEST(TwoRoutes, LadderOfPapers) {
+  const auto step = [](const char* name, int chunks, const char* costs) {
+    return makespan_ms(simulated(name, {.actors = 4, .chunks = chunks, .microbatches = 4}, costs));
+  };
+  EXPECT_EQ(step("1f1b", 1, "F=2,B=4"), 42);
+  EXPECT_EQ(step("interleaved_1f1b", 2, "F=1,B=2"), 33);
+  EXPECT_EQ(step("chimera", 1, "F=2,B=4"), 32);
+  EXPECT_EQ(step("bitpipe", 2, "F=1,B=2"), 28);
+}
+
 }  // namespace
 }  // namespace penstock
