@@ -102,12 +102,25 @@ std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& 
   if (arguments.has("costs") && arguments.has("costs-file")) {
     throw UsageError("--costs and --costs-file exclude each other");
   }
+  const Pipeline& pipeline = schedule.pipeline;
+  const bool per_actor = arguments.has("per-actor");
+  const auto entries =
+      per_actor ? pipeline.actors : static_cast<std::int32_t>(pipeline.stages.size());
   std::optional<CostTable> costs;
-  const auto stages = static_cast<std::int32_t>(schedule.pipeline.stages.size());
-  if (arguments.has("costs")) costs = parse_costs(arguments.text("costs"), stages);
+  if (arguments.has("costs")) costs = parse_costs(arguments.text("costs"), entries);
   if (arguments.has("costs-file")) {
     const std::string& path = arguments.text("costs-file");
     costs = read_costs(read_file(path), path);
+  }
+  if (per_actor) {
+    if (!costs) throw UsageError("--per-actor says what --costs or --costs-file are of");
+    if (static_cast<std::int32_t>(costs->stages.size()) != pipeline.actors) {
+      throw Error(arguments.text("costs-file"),
+                  fmt::format("costs of {} actors, the schedule has {}", costs->stages.size(),
+                              pipeline.actors),
+                  "with --per-actor each entry of 'stages' is an actor");
+    }
+    costs = share_costs(*costs, schedule);
   }
   if (costs) {
     if (auto problems = missing_costs(*costs, schedule); !problems.empty()) {

@@ -20,6 +20,9 @@ constexpr Option kCosts[] = {
      "\"F=1,B=2,I=1,W=1,latency=0\": ms per stage op and per hop; also bytes=, "
      "bandwidth= (bytes/s), update=, activation= (bytes), overlap="},
     {"costs-file", "FILE", "costs per stage, as `penstock profile -o` writes them"},
+    {"per-actor", "",
+     "the costs are of an actor's whole share of the model and of whole microbatches: chunks and "
+     "slices take their part, so that schedules compare"},
 };
 constexpr Option kJson[] = {{"json", "", "print JSON on standard output"}};
 constexpr Option kJsonTo[] = {{"json", "FILE", "write JSON to FILE; - is standard output"}};
@@ -43,12 +46,17 @@ constexpr Option kDraw[] = {
     {"columns", "N", "width in characters (default 80)"},
 };
 constexpr Option kSimulate[] = {
-    {"schedule", "NAME", "generate the schedule; a,b,c prints a comparison of several"},
+    {"schedule", "NAME",
+     "generate the schedule; a,b:chunks=2,c:variant=x compares several, each with what it asks "
+     "for"},
+    {"sweep", "LIST",
+     "compare at several numbers of microbatches: 8,16,32, or 4:64 (doubling), or 4:64:4"},
     {"p2p", "MODE", "async (default), single_stream, blocking"},
     {"jitter", "X", "lengthen each op by a random share of up to X"},
     {"seed", "N", "of the jitter (default 0)"},
     {"slow-down", "A=X", "actor A takes X times as long; repeats", true},
     {"trace", "FILE", "write a trace that Perfetto opens"},
+    {"csv", "FILE", "write a row per actor, or per schedule where several are compared"},
     {"explain", "ACTOR", "say why each op of this actor started when it did"},
 };
 constexpr Option kProfile[] = {

@@ -81,6 +81,15 @@ struct CostTable {
 // A table with the same costs on each of `stages` stages.
 CostTable uniform_costs(std::int32_t stages, const StageCosts& costs);
 
+// Costs of whole actors shared out over the schedule's stages, so that schedules with different
+// numbers of chunks and slices do the same work: a stage takes 1/n of its actor's times and bytes
+// where n stages of its route sit on that actor, a slice its share of the microbatch's tokens, in
+// time and in message bytes. Latency is a hop's and stays.
+// REQUIRES: by_actor.stages has one entry per actor; check(schedule).empty().
+//   share_costs(uniform_costs(4, whole), generate("interleaved_1f1b", {.actors = 4, .chunks = 2,
+//   .microbatches = 8})): a chunk's forward takes half of whole's
+CostTable share_costs(const CostTable& by_actor, const Schedule& schedule);
+
 // "F=1,B=2,I=1,W=1,latency=0" (ms per stage op and per hop) with optional bytes=, bandwidth= (bytes
 // per second), update=, reduce=, norm= (ms), activation=, weight= (bytes) and overlap= (ms). Throws
 // Error with every entry at fault: unknown or repeated key, not a number, negative, infinite, huge.

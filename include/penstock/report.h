@@ -10,6 +10,7 @@
 #include "penstock/error.h"
 #include "penstock/metrics.h"
 #include "penstock/timeline.h"
+#include "penstock/trials.h"
 
 namespace penstock {
 
@@ -25,9 +26,6 @@ nlohmann::ordered_json report_json(const Timeline& timeline, const Metrics& metr
 // One table per timeline, at most `columns` wide: a line per actor with busy time, utilisation,
 // peak memory and idle causes, then the step's numbers.
 std::string report_table(const Timeline& timeline, const Metrics& metrics, int columns = 80);
-
-// Several schedules side by side, one line each, in the order given.
-std::string schedules_table(const std::vector<Timeline>& timelines);
 
 // A header and a row per (timeline, actor).
 std::string report_csv(const std::vector<Timeline>& timelines);
@@ -55,6 +53,7 @@ struct HtmlReport {
   std::vector<Timeline> timelines;
   std::vector<double> losses;                              // per step; empty: no curve
   std::vector<std::pair<std::string, std::string>> facts;  // "step", "12.3 ms": the header table
+  std::optional<Trials> trials;  // several schedules side by side, at one or more sizes
 };
 std::string report_html(const HtmlReport& report);
 

@@ -153,7 +153,9 @@ std::string page_data(const HtmlReport& report) {
   append_facts(out, report);
   out += ",";
   append_losses(out, report.losses);
-  append(out, ",\"comparison\":{},\"timelines\":[", comparison(report.timelines));
+  append(out, ",\"trials\":{}", report.trials ? dump(trials_json(*report.trials)) : "null");
+  append(out, ",\"comparison\":{},\"timelines\":[",
+         report.trials ? "null" : comparison(report.timelines));
   Commas commas;
   for (const Timeline& timeline : report.timelines) {
     out += commas.next();

@@ -1,19 +1,12 @@
 #include <fmt/format.h>
 
 #include "penstock/report.h"
+#include "report/csv.h"
 #include "report/json_text.h"
 #include "report/labels.h"
 
 namespace penstock {
 namespace {
-
-// RFC 4180: quoted when it holds a comma, a quote or a line break, quotes doubled.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 void append_row(std::string& out, const Timeline& timeline, const Metrics& metrics,
                 std::size_t actor) {

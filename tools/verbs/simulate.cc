@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,8 +13,10 @@
 #include "penstock/metrics.h"
 #include "penstock/report.h"
 #include "penstock/trace.h"
+#include "penstock/trials.h"
 #include "predict.h"
 #include "schedule_input.h"
+#include "trials_input.h"
 #include "verbs.h"
 
 namespace penstock {
@@ -98,57 +99,81 @@ Timeline simulate_experiment(std::string_view content, const std::string& path,
   return timeline;
 }
 
-// Of --schedule a,b,c.
-std::vector<Timeline> simulate_generated(const Arguments& arguments) {
-  std::vector<Timeline> timelines;
-  std::istringstream names(arguments.text("schedule"));
-  for (std::string name; std::getline(names, name, ',');) {
-    timelines.push_back(simulate_schedule(generate(name, generate_options(arguments)), arguments));
-  }
-  if (timelines.empty()) throw UsageError("--schedule names no schedule");
-  for (const char* option : {"trace", "explain"}) {
-    if (timelines.size() == 1 || !arguments.has(option)) continue;
-    throw UsageError(fmt::format("--{} is for one schedule, not {}", option, timelines.size()));
-  }
-  return timelines;
-}
-
 void note_unit_costs(const Arguments& arguments) {
   if (arguments.has("costs") || arguments.has("costs-file")) return;
   complain("no costs given: every stage op takes F=1, B=2, I=1, W=1 ms (see --costs)");
 }
 
-std::vector<Timeline> timelines_of(const Arguments& arguments) {
-  const bool generated = arguments.has("schedule");
-  if (generated && !arguments.positional().empty()) {
-    throw UsageError("give CONFIG|SCHEDULE or --schedule, not both");
-  }
+// What a run of the verb gives: one timeline, or the trials of several schedules with their
+// timelines where there is one size.
+struct Simulated {
   std::vector<Timeline> timelines;
-  if (generated) {
-    timelines = simulate_generated(arguments);
-  } else {
-    if (arguments.positional().empty()) {
-      throw UsageError("give an experiment, a schedule file, or --schedule NAME");
-    }
-    const std::string& path = arguments.positional()[0];
-    refuse_sizes(arguments, path);
-    const std::string content = read_file(path);
-    if (!arguments.has("from") && is_experiment(content, path)) {
-      return {simulate_experiment(content, path, arguments)};
-    }
-    timelines.push_back(simulate_schedule(checked_schedule(content, path, arguments), arguments));
+  std::optional<Trials> trials;
+};
+
+Simulated simulate_generated(const Arguments& arguments) {
+  const std::vector<ScheduleRequest> requests = schedule_requests(arguments);
+  const std::vector<std::int32_t> counts = microbatch_counts(arguments);
+  const bool one = requests.size() == 1 && counts.size() == 1;
+  for (const char* option : {"trace", "explain"}) {
+    if (one || !arguments.has(option)) continue;
+    throw UsageError(fmt::format("--{} is for one schedule at one size", option));
   }
-  note_unit_costs(arguments);
-  return timelines;
+  Simulated simulated;
+  const auto simulate = [&](const ScheduleRequest& request) {
+    Timeline timeline = simulate_schedule(generate(request.name, request.options), arguments);
+    if (counts.size() == 1) simulated.timelines.push_back(timeline);
+    return timeline;
+  };
+  Trials trials = run_trials(requests, counts, simulate);
+  if (!one) simulated.trials = std::move(trials);
+  return simulated;
 }
 
-nlohmann::ordered_json as_json(const std::vector<Timeline>& timelines) {
-  if (timelines.size() == 1) return report_json(timelines[0], measure(timelines[0]));
-  nlohmann::ordered_json all;
-  for (const Timeline& timeline : timelines) {
-    all["schedules"].push_back(report_json(timeline, measure(timeline)));
+Timeline simulate_file(const Arguments& arguments) {
+  if (arguments.positional().empty()) {
+    throw UsageError("give an experiment, a schedule file, or --schedule NAME");
   }
+  if (arguments.has("sweep")) throw UsageError("--sweep is for schedules that --schedule names");
+  const std::string& path = arguments.positional()[0];
+  refuse_sizes(arguments, path);
+  const std::string content = read_file(path);
+  if (!arguments.has("from") && is_experiment(content, path)) {
+    return simulate_experiment(content, path, arguments);
+  }
+  Timeline timeline = simulate_schedule(checked_schedule(content, path, arguments), arguments);
+  note_unit_costs(arguments);
+  return timeline;
+}
+
+Simulated simulated_of(const Arguments& arguments) {
+  if (!arguments.has("schedule")) return {.timelines = {simulate_file(arguments)}, .trials = {}};
+  if (!arguments.positional().empty()) {
+    throw UsageError("give CONFIG|SCHEDULE or --schedule, not both");
+  }
+  Simulated simulated = simulate_generated(arguments);
+  note_unit_costs(arguments);
+  return simulated;
+}
+
+nlohmann::ordered_json as_json(const Simulated& simulated) {
+  const auto of = [](const Timeline& timeline) { return report_json(timeline, measure(timeline)); };
+  if (!simulated.trials) return of(simulated.timelines.front());
+  nlohmann::ordered_json all = trials_json(*simulated.trials);
+  all["schedules"] = nlohmann::ordered_json::array();
+  for (const Timeline& timeline : simulated.timelines) all["schedules"].push_back(of(timeline));
   return all;
+}
+
+std::string as_html(const Simulated& simulated) {
+  const std::string title =
+      simulated.trials ? "Schedules side by side" : simulated.timelines.front().name;
+  return report_html(
+      {.title = title, .timelines = simulated.timelines, .trials = simulated.trials});
+}
+
+std::string as_csv(const Simulated& simulated) {
+  return simulated.trials ? trials_csv(*simulated.trials) : report_csv(simulated.timelines);
 }
 
 void print_explanation(const Timeline& timeline, const Arguments& arguments) {
@@ -162,23 +187,24 @@ void print_explanation(const Timeline& timeline, const Arguments& arguments) {
 }  // namespace
 
 int run_simulate(const Arguments& arguments) {
-  const bool to_stdout = writes_to_stdout(arguments, {"json", "html", "trace"});
-  const std::vector<Timeline> timelines = timelines_of(arguments);
-  const Timeline& first = timelines.front();
-  if (arguments.has("trace")) write_file(arguments.text("trace"), write_trace(first));
-  if (arguments.has("html")) {
-    write_file(arguments.text("html"), report_html({.title = first.name, .timelines = timelines}));
+  const bool to_stdout = writes_to_stdout(arguments, {"json", "csv", "html", "trace"});
+  const Simulated simulated = simulated_of(arguments);
+  if (arguments.has("trace")) {
+    write_file(arguments.text("trace"), write_trace(simulated.timelines.front()));
   }
+  if (arguments.has("html")) write_file(arguments.text("html"), as_html(simulated));
   if (arguments.has("json")) {
-    write_file(arguments.text("json"), as_json(timelines).dump(2) + "\n");
+    write_file(arguments.text("json"), as_json(simulated).dump(2) + "\n");
   }
+  if (arguments.has("csv")) write_file(arguments.text("csv"), as_csv(simulated));
   if (to_stdout) return 0;
-  if (arguments.has("explain")) {
-    print_explanation(first, arguments);
-  } else if (timelines.size() == 1) {
-    say(report_table(first, measure(first)));
+  if (simulated.trials) {
+    say(trials_table(*simulated.trials));
+  } else if (arguments.has("explain")) {
+    print_explanation(simulated.timelines.front(), arguments);
   } else {
-    say(schedules_table(timelines));
+    const Timeline& timeline = simulated.timelines.front();
+    say(report_table(timeline, measure(timeline)));
   }
   return 0;
 }

@@ -131,6 +131,36 @@ function lossChart(losses) {
   return chartBox(280, `Loss over ${losses.length} steps`, make);
 }
 
+// The bubble of each schedule over the number of microbatches.
+function trialsChart(trials) {
+  const names = [...new Set(trials.map((trial) => trial.schedule))];
+  const make = () => ({
+    type: "line",
+    data: {
+      datasets: names.map((name, k) => ({
+        label: name,
+        data: trials.filter((trial) => trial.schedule === name && trial.refused === null)
+          .map((trial) => ({x: trial.microbatches, y: 100 * trial.bubble_ratio})),
+        pointRadius: 3,
+        pointStyle: POINTS[k % POINTS.length],
+        borderWidth: 1.75,
+        borderColor: SERIES[k % SERIES.length],
+        backgroundColor: SERIES[k % SERIES.length],
+        borderDash: DASHES[k % DASHES.length],
+      })),
+    },
+    options: {
+      interaction: {mode: "nearest", axis: "x", intersect: false},
+      scales: {
+        x: {type: "linear", title: axisTitle("microbatches"), grid: {display: false}, ticks: {precision: 0}},
+        y: {beginAtZero: true, title: axisTitle("bubble, % of the step")},
+      },
+      plugins: {legend: {...legend, labels: {...legend.labels, usePointStyle: true}}},
+    },
+  });
+  return chartBox(360, `Bubble of ${names.length} schedules over the number of microbatches`, make);
+}
+
 // Mean duration per op kind, two bars each.
 function kindChart(kinds, nameA, nameB) {
   const unit = Math.max(...kinds.map((kind) => kind.mean_s.a || 0)) >= 1 ? ["s", 1] : ["ms", 1e3];

@@ -124,6 +124,28 @@ function memorySection() {
       element("div", {class: "panel"}, element("h3", {}, sourceOf(t)), memoryChart(t)))));
 }
 
+function trialRow(trial, several, memory) {
+  const head = several ? [String(trial.microbatches), trial.schedule] : [trial.schedule];
+  const cells = [orDash(trial.makespan_s, showSeconds), orDash(trial.bubble_ratio, showPercent),
+    orDash(trial.bubble_ratio_span, showPercent), orDash(trial.peak_in_flight, showNumber),
+    orDash(trial.weight_copies, (copies) => `${showNumber(copies)}×`), orDash(trial.messages, String)];
+  return [...head, ...cells, ...(memory ? [orDash(trial.peak_bytes, showBytes)] : [])];
+}
+
+function trialsSection() {
+  if (!data.trials) return "";
+  const {trials, overtakings} = data.trials;
+  const several = new Set(trials.map((trial) => trial.microbatches)).size > 1;
+  const memory = trials.some((trial) => trial.peak_bytes !== null);
+  const head = [...(several ? ["microbatches", "schedule"] : ["schedule"]), "step", "bubble", "(span)", "in flight",
+    "weights", "messages", ...(memory ? ["memory"] : [])];
+  const table = tableOf(head, trials.map((trial) => trialRow(trial, several, memory)));
+  const note = overtakings.map((one) => `${one.winner} overtakes ${one.loser} at ${one.microbatches} microbatches.`).join(" ");
+  return section(several ? "Over the number of microbatches" : "Schedules", note,
+    ...(several ? [element("div", {class: "panel"}, trialsChart(trials))] : []),
+    element("div", {class: "panel"}, several ? element("details", {}, element("summary", {}, "Numbers"), table) : table));
+}
+
 function lossSection() {
   const finite = data.losses.filter((loss) => loss !== null);
   if (finite.length === 0) return "";
@@ -169,7 +191,7 @@ function redraw() {
 }
 
 main.replaceChildren(
-  element("h1", {}, data.title), facts(), tiles(),
+  element("h1", {}, data.title), facts(), ...(data.trials ? [trialsSection()] : [tiles()]),
   ...(data.timelines.length > 0 ? [timelineSection(), comparisonSection(), utilizationSection(), memorySection()] : []),
   lossSection(),
   element("footer", {}, "Made by Penstock. This file holds all of its data and opens without a network."));

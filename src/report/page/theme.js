@@ -24,6 +24,7 @@ const CAUSES = {
 };
 
 const SERIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8d9299"];
+const POINTS = ["circle", "rect", "triangle", "rectRot", "crossRot"];
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

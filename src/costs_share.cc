@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "penstock/costs.h"
+
+namespace penstock {
+namespace {
+
+Nanoseconds part_of(Nanoseconds whole, double share) {
+  return std::llround(static_cast<double>(whole) * share);
+}
+
+std::int64_t bytes_of(std::int64_t whole, double share) {
+  return std::llround(static_cast<double>(whole) * share);
+}
+
+// How many stages of its own route share an actor with each stage.
+std::vector<std::int32_t> sharers(const Pipeline& pipeline) {
+  std::vector<std::int32_t> count(pipeline.stages.size(), 0);
+  for (const Route& route : pipeline.routes) {
+    std::vector<std::int32_t> on_actor(static_cast<std::size_t>(pipeline.actors), 0);
+    const auto of = [&](std::int32_t stage) -> std::int32_t& {
+      return on_actor[static_cast<std::size_t>(
+          pipeline.stages[static_cast<std::size_t>(stage)].actor)];
+    };
+    for (const std::int32_t stage : route) ++of(stage);
+    for (const std::int32_t stage : route) count[static_cast<std::size_t>(stage)] = of(stage);
+  }
+  return count;
+}
+
+bool sliced(const Pipeline& pipeline) {
+  return std::any_of(pipeline.microbatches.begin(), pipeline.microbatches.end(),
+                     [](const Microbatch& microbatch) { return microbatch.slices() > 1; });
+}
+
+// Every slice takes its share of the tokens.
+Duration over_slices(Nanoseconds whole, const Pipeline& pipeline) {
+  Duration duration{.base = whole, .microbatch_varies = true};
+  for (const Microbatch& microbatch : pipeline.microbatches) {
+    std::vector<Nanoseconds>& row = duration.varied.emplace_back();
+    if (microbatch.slice_tokens.empty()) row.push_back(whole);
+    const auto total = std::accumulate(microbatch.slice_tokens.begin(),
+                                       microbatch.slice_tokens.end(), std::int64_t{0});
+    for (const std::int32_t tokens : microbatch.slice_tokens) {
+      row.push_back(part_of(whole, static_cast<double>(tokens) / static_cast<double>(total)));
+    }
+  }
+  return duration;
+}
+
+Duration shared(const Duration& whole, double share, const Pipeline& pipeline) {
+  if (whole.varied.empty() && sliced(pipeline)) {
+    return over_slices(part_of(whole.base, share), pipeline);
+  }
+  Duration duration = whole;
+  duration.base = part_of(whole.base, share);
+  for (auto& row : duration.varied) {
+    for (Nanoseconds& time : row) time = part_of(time, share);
+  }
+  return duration;
+}
+
+StageCosts shared(const StageCosts& whole, double share, const Pipeline& pipeline) {
+  StageCosts costs = whole;
+  for (auto& duration : costs.op) {
+    if (duration) duration = shared(*duration, share, pipeline);
+  }
+  if (costs.recompute) costs.recompute = shared(*costs.recompute, share, pipeline);
+  costs.update = part_of(whole.update, share);
+  costs.reduce = part_of(whole.reduce, share);
+  costs.activation_bytes = bytes_of(whole.activation_bytes, share);
+  costs.weight_bytes = bytes_of(whole.weight_bytes, share);
+  costs.message.bytes = bytes_of(whole.message.bytes, 1.0 / pipeline.microbatches.front().slices());
+  return costs;
+}
+
+}  // namespace
+
+CostTable share_costs(const CostTable& by_actor, const Schedule& schedule) {
+  const Pipeline& pipeline = schedule.pipeline;
+  const std::vector<std::int32_t> count = sharers(pipeline);
+  CostTable costs = by_actor;
+  costs.stages.clear();
+  for (std::size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
+    const auto actor = static_cast<std::size_t>(pipeline.stages[stage].actor);
+    costs.stages.push_back(shared(by_actor.stages[actor], 1.0 / count[stage], pipeline));
+  }
+  if (by_actor.overlap_fb) {
+    const std::int32_t most = *std::max_element(count.begin(), count.end());
+    costs.overlap_fb = part_of(*by_actor.overlap_fb, 1.0 / most);
+  }
+  return costs;
+}
+
+}  // namespace penstock

@@ -1,0 +1,137 @@
+#include "trials_input.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "penstock/error.h"
+#include "schedule_input.h"
+
+namespace penstock {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> pieces;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    pieces.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return pieces;
+}
+
+std::optional<std::int32_t> whole_number(const std::string& text) {
+  std::int32_t value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc{} || end != last) return std::nullopt;
+  return value;
+}
+
+void set(GenerateOptions& options, const std::string& piece) {
+  const std::size_t equals = piece.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError(fmt::format("--schedule: '{}' is not key=value, as chunks=2", piece));
+  }
+  const std::string key = piece.substr(0, equals);
+  const std::string value = piece.substr(equals + 1);
+  const bool is_size = key == "chunks" || key == "slices";
+  if (!is_size) {
+    options.option[key] = value;
+    return;
+  }
+  const auto number = whole_number(value);
+  if (!number)
+    throw UsageError(fmt::format("--schedule: {} takes a whole number, not '{}'", key, value));
+  (key == "chunks" ? options.chunks : options.slices) = *number;
+}
+
+// "8" or "4:64" or "4:64:4".
+void append_counts(const std::string& piece, std::vector<std::int32_t>& counts) {
+  std::vector<std::int32_t> numbers;
+  for (const std::string& text : split(piece, ':')) {
+    const auto number = whole_number(text);
+    if (!number || *number < 1 || *number > 1'000'000) {
+      throw UsageError(fmt::format("--sweep: '{}' is no number of microbatches", text));
+    }
+    numbers.push_back(*number);
+  }
+  if (numbers.size() > 3) throw UsageError("--sweep takes FROM:TO or FROM:TO:STEP");
+  const std::int32_t last = numbers.size() > 1 ? numbers[1] : numbers[0];
+  if (last < numbers[0]) throw UsageError(fmt::format("--sweep: {} counts down", piece));
+  for (std::int64_t count = numbers[0]; count <= last;) {
+    counts.push_back(static_cast<std::int32_t>(count));
+    count = numbers.size() == 3 ? count + numbers[2] : 2 * count;
+  }
+}
+
+// `refusal` becomes the problems of the size that it refuses.
+Trial run_trial(const ScheduleRequest& request,
+                const std::function<Timeline(const ScheduleRequest&)>& simulate,
+                std::vector<Problem>& refusal) {
+  try {
+    return trial_of(simulate(request));
+  } catch (const RunError&) {
+    throw;
+  } catch (const Error& error) {
+    refusal = error.problems();
+    const Problem& first = refusal.front();
+    return {.refused = first.where.empty() ? first.what : first.where + ": " + first.what};
+  }
+}
+
+}  // namespace
+
+std::vector<ScheduleRequest> schedule_requests(const Arguments& arguments) {
+  std::vector<ScheduleRequest> requests;
+  for (const std::string& entry : split(arguments.text("schedule"), ',')) {
+    if (entry.empty()) throw UsageError("--schedule names no schedule between two commas");
+    std::vector<std::string> pieces = split(entry, ':');
+    ScheduleRequest request{entry, pieces.front(), generate_options(arguments)};
+    for (std::size_t i = 1; i < pieces.size(); ++i) set(request.options, pieces[i]);
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+std::vector<std::int32_t> microbatch_counts(const Arguments& arguments) {
+  if (!arguments.has("sweep")) return {arguments.integer_or("microbatches", 1)};
+  if (arguments.has("microbatches")) {
+    throw UsageError("--sweep and --microbatches exclude each other");
+  }
+  std::vector<std::int32_t> counts;
+  for (const std::string& piece : split(arguments.text("sweep"), ',')) append_counts(piece, counts);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  constexpr std::size_t kMost = 1000;
+  if (counts.size() > kMost) throw UsageError(fmt::format("--sweep: more than {} sizes", kMost));
+  return counts;
+}
+
+Trials run_trials(const std::vector<ScheduleRequest>& requests,
+                  const std::vector<std::int32_t>& counts,
+                  const std::function<Timeline(const ScheduleRequest&)>& simulate) {
+  Trials trials{.microbatches = counts};
+  trials.results.assign(counts.size(), std::vector<Trial>(requests.size()));
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    trials.schedules.push_back(requests[i].label);
+    ScheduleRequest request = requests[i];
+    std::vector<Problem> refusal;
+    bool ran = false;
+    for (std::size_t m = 0; m < counts.size(); ++m) {
+      request.options.microbatches = counts[m];
+      Trial& trial = trials.results[m][i];
+      trial = run_trial(request, simulate, refusal);
+      ran |= trial.refused.empty();
+    }
+    if (!ran) problems.insert(problems.end(), refusal.begin(), refusal.end());
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  return trials;
+}
+
+}  // namespace penstock
