@@ -177,6 +177,33 @@ def several_schedules_make_a_table_and_a_list():
 
 
 @case
+def a_sweep_says_who_overtakes_whom():
+    words = ["simulate", "--schedule", "gpipe,interleaved_1f1b:chunks=2", "--actors", 4,
+             "--sweep", "4:16", "--costs", "F=1,B=2,latency=0.6", "--per-actor"]
+    result = penstock(*words, "--json", "-").json()
+    assert [t["microbatches"] for t in result["trials"]] == [4, 4, 8, 8, 16, 16]
+    assert result["schedules"] == []
+    rows = penstock(*words, "--csv", "-").out.splitlines()
+    assert len(rows) == 7 and rows[1].startswith("4,gpipe,"), rows
+    assert "trials" in penstock(*words, "--html", "-").out
+    assert penstock(*words[:6], "4:8:2", *words[7:]).out.splitlines()[3].split()[0] == "8"
+
+
+@case
+def a_wrong_list_of_schedules_or_sizes_is_wrong_usage():
+    for schedule, sweep in [("1f1b,,gpipe", "4"), ("1f1b:chunks", "4"), ("1f1b:chunks=x", "4"),
+                            ("1f1b", "0"), ("1f1b", "8:4"), ("1f1b", "a"), ("1f1b", "1:2:3:4"),
+                            ("1f1b", "1:100000:1")]:
+        penstock("simulate", "--schedule", schedule, "--sweep", sweep, code=2)
+    penstock("simulate", "--schedule", "1f1b", "--sweep", "4:8", "--trace", "x", code=2)
+    penstock("simulate", "--schedule", "1f1b", "--sweep", "4", "--microbatches", "4", code=2)
+    penstock("simulate", "--schedule", "1f1b", "--per-actor", code=2)
+    text = penstock("simulate", "--schedule", "1f1b,1g1b,interleaved_1f1b:grup=2", "--actors", 4,
+                    "--sweep", "4", code=1).err
+    assert "'1g1b'" in text and "'group'" in text, text
+
+
+@case
 def version_names_what_was_found():
     text = penstock("version").out
     assert text.startswith("penstock ") and "BLAS" in text and "MPI" in text, text
