@@ -337,6 +337,18 @@ class ReportPage(unittest.TestCase):
             self.assertAlmostEqual(sum(part[actor] for part in parts), 100, places=6)
         self.assertEqual(len(charts[-1]["data"][0]), 50)
 
+    def test_schedules_are_compared_over_sizes(self):
+        self.open("trials.html")
+        page = self.browser.find_element(By.TAG_NAME, "main")
+        self.assertIn("many overtakes few at 16 microbatches", page.text)
+        curves = self.js("return Chart.getChart(document.querySelector('.chart canvas')).data.datasets"
+                         ".map((d) => [d.label, d.data.map((point) => point.x)])")
+        self.assertEqual(curves, [["few", [4, 8, 16]], ["many", [8, 16]]])
+        self.browser.find_element(By.TAG_NAME, "summary").click()
+        rows = [row.text.split() for row in page.find_elements(By.CSS_SELECTOR, "tbody tr")]
+        self.assertEqual(len(rows), 6)
+        self.assertEqual(rows[0][:3], ["4", "few", "21.00"])
+
     # Looks and safety.
 
     def test_dark_mode_differs_and_is_readable(self):
@@ -350,7 +362,7 @@ class ReportPage(unittest.TestCase):
 
     def test_fits_narrow_and_wide_windows(self):
         for width in [400, 1600]:
-            for name in ["report.html", "large.html", "kinds.html", "hostile.html"]:
+            for name in ["report.html", "large.html", "kinds.html", "trials.html", "hostile.html"]:
                 self.open(name, width=width)
                 self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), width, name)
 

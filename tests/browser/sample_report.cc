@@ -2,6 +2,7 @@
 //   report.html       a predicted and a measured timeline, losses, facts
 //   measured.trace.json, predicted.trace.json, measured.json, predicted.json, comparison.json
 //   kinds.html        every kind of op, two that overlap
+//   trials.html       two schedules at three sizes, one of which the second refuses
 //   large.html        more ops than a page draws
 //   hostile.html      names that would break a page that trusted them
 #include <filesystem>
@@ -68,6 +69,19 @@ void write_main_report(const std::filesystem::path& folder) {
                      .facts = {{"schedule", "1f1b"}, {"model", "tiny-gpt"}, {"steps", "50"}}}));
 }
 
+Trials trials() {
+  Trials all{.schedules = {"few", "many"}, .microbatches = {4, 8, 16}, .results = {}};
+  for (const double m : {4.0, 8.0, 16.0}) {
+    const auto trial = [](double ms, double bubble) {
+      return Trial{.makespan = from_ms(ms), .bubble_ratio = bubble, .weight_copies = 1};
+    };
+    all.results.push_back(
+        {trial(3 * m + 9, 9 / (3 * m + 9)), trial(2.5 * m + 15, 15 / (2.5 * m + 15))});
+  }
+  all.results[0][1] = {.refused = "too few"};
+  return all;
+}
+
 void write_all(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   write_main_report(folder);
@@ -77,6 +91,8 @@ void write_all(const std::filesystem::path& folder) {
   write(folder / "kinds.html", one("Kinds", kinds()));
   write(folder / "large.html",
         one("Large", test::one_f_one_b({.actors = 64, .microbatches = 256, .latency = 200'000})));
+  write(folder / "trials.html",
+        report_html({.title = "Trials", .timelines = {}, .trials = trials()}));
   const std::string hostile =
       "</script><script>document.title='broken'</script><img src=x "
       "onerror=\"document.title='broken'\">"

@@ -22,8 +22,8 @@ TEST(ShareCosts, AChunkTakesItsPartOfItsActor) {
       generate("interleaved_1f1b", {.actors = 2, .chunks = 3, .microbatches = 4});
   const CostTable costs = share_costs(whole(2), schedule);
   ASSERT_EQ(costs.stages.size(), 6u);
-  EXPECT_EQ(costs.duration({OpKind::Forward, 2, 0, 0}), from_ms(4));   // actor 0
-  EXPECT_EQ(costs.duration({OpKind::Forward, 5, 3, 0}), from_ms(8));   // actor 1
+  EXPECT_EQ(costs.duration({OpKind::Forward, 2, 0, 0}), from_ms(4));  // actor 0
+  EXPECT_EQ(costs.duration({OpKind::Forward, 5, 3, 0}), from_ms(8));  // actor 1
   EXPECT_EQ(costs.duration({OpKind::Backward, 5, 3, 0}), from_ms(8));
   EXPECT_EQ(costs.stages[4].activation_bytes, 20);
   EXPECT_EQ(costs.stages[4].weight_bytes, 40);
