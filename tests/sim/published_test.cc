@@ -200,10 +200,43 @@ TEST(Published, EnginesAgreeToTheNanosecond) {
                   fmt::format("F=1,B=2,latency={}", one["latency_ms"].get<double>()));
     EXPECT_EQ(measure(timeline).makespan, from_ms(one["makespan_ms"]));
   }
-  const auto& one = golden["interleaved_v2_half_size_chunks"][0];
-  const Timeline timeline = simulated(
-      "interleaved_1f1b", {.actors = one["p"], .chunks = 2, .microbatches = one["m"]}, "F=0.5,B=1");
-  EXPECT_EQ(measure(timeline).makespan, from_ms(one["makespan_ms"]));
+  const struct {
+    const char* key;
+    const char* name;
+    int chunks;
+    const char* costs;
+  } others[] = {{"interleaved_v2_half_size_chunks", "interleaved_1f1b", 2, "F=0.5,B=1"},
+                {"zb_h1", "zb_h1", 1, "F=1,I=1,W=1"},
+                {"zb_v_half_size_chunks", "zb_v", 2, "F=0.5,I=0.5,W=0.5"},
+                {"v_half_half_size_chunks", "v_half", 2, "F=0.5,I=0.5,W=0.5"}};
+  for (const auto& other : others) {
+    const auto& one = golden[other.key][0];
+    const Timeline timeline = simulated(
+        other.name, {.actors = one["p"], .chunks = other.chunks, .microbatches = one["m"]},
+        other.costs);
+    EXPECT_EQ(measure(timeline).makespan, from_ms(one["makespan_ms"])) << other.name;
+  }
+}
+
+// DynaPipe's own scheduler (awslabs/optimizing-multitask-training-through-dynamic-pipelines) on
+// equal microbatches: 16 of them, forward 16 ms and backward 32 ms per stage, a hop keeps its link
+// for 16 ms. Its wait-free cyclic order is 1F1B with doubled warm-up.
+TEST(Published, DynaPipeOnEqualMicrobatches) {
+  const struct {
+    int stages;
+    double one_f_one_b_ms;
+    double wait_free_ms;
+  } rows[] = {{2, 1888, 1664}, {4, 1360, 1008}};
+  for (const auto& row : rows) {
+    const double half = 64.0 / row.stages;  // 16 layers of 4 ms
+    const std::string costs = fmt::format("F={},B={},bytes=16000,bandwidth=1e6", half, 2 * half);
+    const GenerateOptions sizes{.actors = row.stages, .microbatches = 16};
+    const auto makespan = [&](const char* name) {
+      return measure(simulated(name, sizes, costs)).makespan;
+    };
+    EXPECT_EQ(makespan("1f1b"), from_ms(row.one_f_one_b_ms));
+    EXPECT_EQ(makespan("eager_1f1b"), from_ms(row.wait_free_ms));
+  }
 }
 
 // BaPipe's order: 1F1B with `warmup` forwards before the first backward.
