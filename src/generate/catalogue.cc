@@ -20,7 +20,7 @@ constexpr Generator kGenerators[] = {
     {"interleaved_1f1b", "several stages per actor, a smaller bubble", "ScheduleInterleaved1F1B",
      "variant group", &interleaved_1f1b},
     {"looped_bfs", "several stages per actor, each running all microbatches", "ScheduleLoopedBFS",
-     "", &looped_bfs},
+     "fsdp", &looped_bfs},
     {"zb_h1", "1f1b with weight gradients put off: a third of the bubble", "", "", &zb_h1},
     {"zb_h2", "zb_h1 with twice the activations: no bubble between ops", "", "", &zb_h2},
     {"interleaved_zb1p", "zb_h1 with several stages per actor", "ScheduleInterleavedZeroBubble", "",
@@ -35,6 +35,8 @@ constexpr Generator kGenerators[] = {
      "variant fused", &dualpipev},
     {"chimera", "1f1b both ways at once: half the bubble, two copies", "", "pipes", &chimera},
     {"bitpipe", "two Vs in opposite directions, four chunks per actor", "", "variant", &bitpipe},
+    {"hanayo", "waves down the actors and back up, one copy of the weights", "", "", &hanayo},
+    {"deepspeed_1f1b", "1f1b by DeepSpeed's numbered steps", "", "", &deepspeed_1f1b},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

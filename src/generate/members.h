@@ -24,5 +24,7 @@ Schedule dualpipe(const GenerateOptions& options);
 Schedule dualpipev(const GenerateOptions& options);
 Schedule chimera(const GenerateOptions& options);
 Schedule bitpipe(const GenerateOptions& options);
+Schedule hanayo(const GenerateOptions& options);
+Schedule deepspeed_1f1b(const GenerateOptions& options);
 
 }  // namespace penstock

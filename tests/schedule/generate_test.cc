@@ -104,7 +104,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Reference{"other/1F1B-V_p4_m12.csv", "1f1b_v", sizes(4, 1, 12)}));
 
 INSTANTIATE_TEST_SUITE_P(Others, Order,
-                         testing::Values(Reference{"other/eager1f1b_p4_m8.csv", "eager_1f1b",
+                         testing::Values(Reference{"other/deepspeed_trainschedule_p4_m8.csv",
+                                                   "deepspeed_1f1b", sizes(4, 1, 8)},
+                                         Reference{"other/eager1f1b_p4_m8.csv", "eager_1f1b",
                                                    sizes(4, 1, 8)},
                                          Reference{"other/megatron_interleaved_p4_v2_m4_g4.csv",
                                                    "interleaved_1f1b", sizes(4, 2, 4, "4")},
@@ -138,6 +140,42 @@ TEST(Generate, VariantsOfZbVDifferInEveryRow) {
   EXPECT_EQ(torch.pipeline, sailsg.pipeline);
   for (std::size_t actor = 0; actor < 4; ++actor) {
     EXPECT_NE(torch.order[actor], sailsg.order[actor]) << actor;
+  }
+}
+
+// Its own numbering of steps comes to the same order, fewer microbatches than actors included.
+TEST(Order, DeepSpeedsIsThatOf1F1B) {
+  for (const int p : {1, 2, 3, 4, 7, 16}) {
+    for (const int m : {1, 2, 3, 6, 16, 33}) {
+      EXPECT_EQ(generate("deepspeed_1f1b", sizes(p, 1, m)).order,
+                generate("1f1b", sizes(p, 1, m)).order)
+          << p << " " << m;
+    }
+  }
+}
+
+// What sharded weights ask for: an actor comes to a stage once per direction, to the last one once
+// in all, and never leaves it before its microbatches are done.
+TEST(Order, LoopedBfsVisitsEachStageOncePerDirection) {
+  for (const char* fsdp : {"0", "1"}) {
+    for (const int v : {1, 2, 3, 5}) {
+      for (const int m : {1, 3, 8}) {
+        GenerateOptions options = sizes(4, v, m);
+        options.option["fsdp"] = fsdp;
+        for (const std::vector<Step>& order : generate("looped_bfs", options).order) {
+          int visits = 1;
+          for (std::size_t i = 1; i < order.size(); ++i) {
+            const Op& now = order[i].op;
+            const Op& before = order[i - 1].op;
+            if (now.stage != before.stage) ++visits;
+            if (now.kind != before.kind || now.stage != before.stage) continue;
+            const bool descends = now.kind == OpKind::Backward && *fsdp == '0';
+            EXPECT_EQ(now.microbatch, before.microbatch + (descends ? -1 : 1));
+          }
+          EXPECT_EQ(visits, 2 * v - 1) << fsdp << v << m;
+        }
+      }
+    }
   }
 }
 

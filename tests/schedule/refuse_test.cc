@@ -188,6 +188,13 @@ TEST(Refuse, WhatBitPipeRefuses) {
                           "  hint: known: released, concat"));
 }
 
+TEST(Refuse, WhatHanayoRefuses) {
+  EXPECT_THAT(refusal("hanayo", {.actors = 3, .chunks = 5, .microbatches = 2}),
+              ElementsAre("chunks: hanayo's waves are two stages per actor each, which do not make "
+                          "up 5\n  hint: 4 or 6 chunks"));
+  EXPECT_THAT(refusal("hanayo", {.actors = 3, .chunks = 6, .microbatches = 2}), testing::IsEmpty());
+}
+
 TEST(Refuse, WhatTheInterleavedRulesRefuse) {
   const auto sizes = [](int microbatches, std::map<std::string, std::string> option) {
     return GenerateOptions{

@@ -76,6 +76,23 @@ TEST(Formula, CostPerHopOfOneFOneB) {
   }
 }
 
+// Sharded weights change neither step nor memory.
+TEST(Formula, LoopedBfs) {
+  for (const int p : {1, 2, 4, 8}) {
+    for (const int v : {1, 2, 4}) {
+      for (const int m : {p, 2 * p, 3 * p + 1}) {
+        for (const char* fsdp : {"0", "1"}) {
+          GenerateOptions options = sizes(p, m, v);
+          options.option["fsdp"] = fsdp;
+          const Metrics metrics = measure(simulated("looped_bfs", options, "F=1,B=2"));
+          EXPECT_EQ(metrics.makespan, from_ms(3 * m * v + 3 * (p - 1))) << p << v << m << fsdp;
+          for (const ActorMetrics& actor : metrics.actors) EXPECT_EQ(actor.peak_in_flight, m);
+        }
+      }
+    }
+  }
+}
+
 TEST(Formula, PeakInFlight) {
   for (const int p : kActors) {
     for (const int m : kMicrobatches) {
