@@ -20,6 +20,7 @@ struct Glyph {
   char character = ' ';
   std::int32_t look = -1;
   bool is_later_stage = false;
+  bool is_underlined = false;  // another route
 };
 using Row = std::vector<Glyph>;
 
@@ -37,15 +38,30 @@ std::string name_within(const Cell& cell, const Scale& scale, int width, bool co
   return {};
 }
 
+// Without colour, what fills an op that is on another route.
+constexpr char kOtherRoute = '<';
+
+// Whether a column of the cell belongs to an op on another route: all of a single op's do, and of a
+// pair those that name the op.
+bool is_other_route_at(const Cell& cell, bool with_stage, const std::string& name,
+                       std::size_t column) {
+  if (cell.parts.size() == 1) return is_other_route(cell);
+  if (name != label(cell, with_stage)) return false;
+  const std::size_t seam = label(cell.parts[0], with_stage).size();
+  if (column == seam || column >= name.size()) return false;
+  return cell.parts[column < seam ? 0 : 1].is_other_route;
+}
+
 void draw_cell(const Cell& cell, const Scale& scale, bool color, Row& row) {
   const int begin = scale.at(cell.start);
   const int end = std::min(scale.at(cell.end), scale.columns);
-  std::string text = name_within(cell, scale, end - begin, color);
-  text.resize(static_cast<std::size_t>(std::max(end - begin, 0)), row_of(cell.look).fill);
-  if (color) std::replace(text.begin(), text.end(), row_of(cell.look).fill, ' ');
+  const std::string name = name_within(cell, scale, end - begin, color);
+  const char fill = is_other_route(cell) ? kOtherRoute : row_of(cell.look).fill;
   for (int i = begin; i < end; ++i) {
-    row[static_cast<std::size_t>(i)] = {text[static_cast<std::size_t>(i - begin)],
-                                        static_cast<std::int32_t>(cell.look), is_later_stage(cell)};
+    const auto column = static_cast<std::size_t>(i - begin);
+    row[static_cast<std::size_t>(i)] = {column < name.size() ? name[column] : (color ? ' ' : fill),
+                                        static_cast<std::int32_t>(cell.look), is_later_stage(cell),
+                                        is_other_route_at(cell, scale.shows_stages, name, column)};
   }
 }
 
@@ -67,7 +83,8 @@ std::vector<Mix> mixes(std::span<const Cell> cells, const Scale& scale) {
       Mix& mix = mixes[static_cast<std::size_t>(i)];
       mix.share[look] += covered;
       mix.share[kLooks] -= covered;
-      mix.glyph[look] = {letter(cell), static_cast<std::int32_t>(look), is_later_stage(cell)};
+      mix.glyph[look] = {letter(cell), static_cast<std::int32_t>(look), is_later_stage(cell),
+                         is_other_route(cell)};
     }
   }
   return mixes;
@@ -96,13 +113,14 @@ std::string painted(const Row& row, bool color) {
   std::string text;
   for (std::size_t i = 0; i < row.size(); ++i) {
     const bool same = i > 0 && row[i].look == row[i - 1].look &&
-                      row[i].is_later_stage == row[i - 1].is_later_stage;
+                      row[i].is_later_stage == row[i - 1].is_later_stage &&
+                      row[i].is_underlined == row[i - 1].is_underlined;
     if (color && !same) {
       if (i > 0 && row[i - 1].look >= 0) text += "\x1b[0m";
       if (row[i].look >= 0) {
         const LookRow& look = row_of(static_cast<Look>(row[i].look));
-        text += fmt::format("\x1b[38;5;{};48;5;{}m", look.terminal_ink,
-                            look.terminal_ground[row[i].is_later_stage ? 1 : 0]);
+        text += fmt::format("\x1b[{}38;5;{};48;5;{}m", row[i].is_underlined ? "4;" : "",
+                            look.terminal_ink, look.terminal_ground[row[i].is_later_stage ? 1 : 0]);
       }
     }
     text += row[i].character;
@@ -154,7 +172,7 @@ std::string legend(const Chart& chart, const Scale& scale, const DrawOptions& op
   std::vector<Entry> entries;
   for (const Look look : chart.looks) {
     const LookRow& row = row_of(look);
-    const Glyph glyph{row.letter, static_cast<std::int32_t>(look), false};
+    const Glyph glyph{row.letter, static_cast<std::int32_t>(look)};
     const std::string name = fmt::format(" {}", row.name);
     entries.push_back({row.letter + name, painted({glyph}, options.color) + name});
   }
@@ -167,6 +185,11 @@ std::string legend(const Chart& chart, const Scale& scale, const DrawOptions& op
   if (chart.has_chunks && !scale.shows_stages) {
     notes.push_back(options.color ? "paler: a later stage of the actor"
                                   : "small: a later stage of the actor");
+  }
+  if (chart.has_routes && options.color) {
+    notes.push_back("underlined: on another route");
+  } else if (chart.has_routes && !scale.is_overview) {
+    notes.push_back(fmt::format("F5{}: on another route", kOtherRoute));
   }
   for (const std::string& note : notes) entries.push_back({note, note});
   std::string text;

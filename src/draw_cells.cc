@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,22 +30,14 @@ char small(char capital) {
   return static_cast<char>(capital - 'A' + 'a');
 }
 
-std::string part_label(const CellPart& part, bool with_stage) {
-  std::string text = label(part.span);
-  if (part.span.kind != ActionKind::Compute || with_stage) return text;
-  text.erase(0, text.find_first_not_of("0123456789"));
-  if (part.is_later_stage) text[0] = small(text[0]);
-  return text;
-}
-
-// The lowest stage of each actor; -1 for an actor without one.
-std::vector<std::int32_t> first_stages(const Timeline& timeline) {
-  std::vector<std::int32_t> first(static_cast<std::size_t>(timeline.actors), -1);
-  for (std::size_t stage = 0; stage < timeline.stages.size(); ++stage) {
-    std::int32_t& lowest = first[static_cast<std::size_t>(timeline.stages[stage].actor)];
-    if (lowest < 0) lowest = static_cast<std::int32_t>(stage);
+// Whether a stage is not the first of its route on its actor; by stage.
+std::vector<bool> later_stages(const Timeline& timeline) {
+  std::vector<bool> later;
+  std::set<std::pair<std::int32_t, std::int32_t>> passed;  // actors and routes
+  for (const TimelineStage& stage : timeline.stages) {
+    later.push_back(!passed.insert({stage.actor, stage.route}).second);
   }
-  return first;
+  return later;
 }
 
 // Starts a cell with `part`, or joins it to the pair that it completes.
@@ -89,12 +82,17 @@ Chart chart_of(const Timeline& timeline) {
     end = std::max(end, span.end);
   }
   chart.length = end - begin;
-  const std::vector<std::int32_t> first = first_stages(timeline);
+  const std::vector<bool> later = later_stages(timeline);
   for (const Span& span : timeline.spans) {
-    const bool is_later = span.kind == ActionKind::Compute &&
-                          span.op.stage != first[static_cast<std::size_t>(span.actor)];
-    chart.has_chunks = chart.has_chunks || is_later;
-    add_part({span, is_later}, begin, chart.cells);
+    CellPart part{span};
+    if (span.kind == ActionKind::Compute) {
+      const auto stage = static_cast<std::size_t>(span.op.stage);
+      part.is_later_stage = later[stage];
+      part.is_other_route = timeline.stages[stage].route != 0;
+    }
+    chart.has_chunks = chart.has_chunks || part.is_later_stage;
+    chart.has_routes = chart.has_routes || part.is_other_route;
+    add_part(part, begin, chart.cells);
   }
   std::stable_sort(chart.cells.begin(), chart.cells.end(), [](const Cell& a, const Cell& b) {
     return std::pair(a.actor, a.start) < std::pair(b.actor, b.start);
@@ -103,20 +101,32 @@ Chart chart_of(const Timeline& timeline) {
   return chart;
 }
 
+std::string label(const CellPart& part, bool with_stage) {
+  std::string text = label(part.span);
+  if (part.span.kind != ActionKind::Compute || with_stage) return text;
+  text.erase(0, text.find_first_not_of("0123456789"));
+  if (part.is_later_stage) text[0] = small(text[0]);
+  return text;
+}
+
 std::string label(const Cell& cell, bool with_stage) {
-  std::string text = part_label(cell.parts[0], with_stage);
-  if (cell.parts.size() > 1) text += ';' + part_label(cell.parts[1], with_stage);
+  std::string text = label(cell.parts[0], with_stage);
+  if (cell.parts.size() > 1) text += ';' + label(cell.parts[1], with_stage);
   return text;
 }
 
 char letter(const Cell& cell) {
   if (cell.look == Look::Pair) return row_of(cell.look).letter;
-  if (cell.look != Look::StepEnd) return part_label(cell.parts[0], false)[0];
+  if (cell.look != Look::StepEnd) return label(cell.parts[0], false)[0];
   return static_cast<char>(label(cell.parts[0].span)[0] - 'a' + 'A');
 }
 
 bool is_later_stage(const Cell& cell) {
   return cell.parts[0].is_later_stage;
+}
+
+bool is_other_route(const Cell& cell) {
+  return cell.parts.size() == 1 && cell.parts[0].is_other_route;
 }
 
 std::vector<Nanoseconds> ticks(const Chart& chart, double gap) {

@@ -29,7 +29,8 @@ const LookRow& row_of(Look look);
 
 struct CellPart {
   Span span;
-  bool is_later_stage = false;  // not the first that its actor holds
+  bool is_later_stage = false;  // not the first of its route on its actor
+  bool is_other_route = false;  // not on route 0
 };
 
 // A stretch of an actor's compute lane: one span, or two that overlap as a pair.
@@ -44,11 +45,15 @@ struct Cell {
 struct Chart {
   std::vector<Cell> cells;  // by actor, then start
   Nanoseconds length = 0;
-  bool has_chunks = false;  // an actor holds several stages
+  bool has_chunks = false;  // an actor holds several stages of a route
+  bool has_routes = false;  // ops of several routes occur
   std::vector<Look> looks;  // that occur, in order
 };
 
 Chart chart_of(const Timeline& timeline);
+
+// The label's part of one of the cell's ops.
+std::string label(const CellPart& part, bool with_stage);
 
 // "3F5" with the stage, else "F5", small ("f5") for a later stage; "3F5;7B3" and "F5;b3" for a
 // pair; "update 3" for what ends a step.
@@ -59,6 +64,9 @@ char letter(const Cell& cell);
 
 // Of its first part.
 bool is_later_stage(const Cell& cell);
+
+// Of a cell of one op; what a pair's ops do differs.
+bool is_other_route(const Cell& cell);
 
 // Times for the axis: 0 and the multiples of 1, 2 or 5 times a power of ten that lie at least
 // `gap` nanoseconds apart, up to the chart's length.

@@ -14,9 +14,11 @@ Nanoseconds grid(const Chart& chart) {
   return grid;
 }
 
-// Columns that the label needs; with a stage one more: figures of neighbours would run together.
+// Columns that the label needs. With a stage one more: figures of neighbours would run together;
+// likewise where it takes a mark.
 std::int64_t room_for(const Cell& cell, bool with_stage) {
-  return static_cast<std::int64_t>(label(cell, with_stage).size()) + (with_stage ? 1 : 0);
+  return static_cast<std::int64_t>(label(cell, with_stage).size()) +
+         (with_stage || is_other_route(cell) ? 1 : 0);
 }
 
 bool is_op(const Cell& cell) {

@@ -28,6 +28,7 @@ constexpr std::string_view kStyle = R"(<style>
   .tick { stroke: #cccccc; }
   rect.op { stroke: #ffffff; stroke-width: 1; }
   .later { fill-opacity: .65; }
+  .way { text-decoration: underline; }
   @media (prefers-color-scheme: dark) {
     svg { background: #16181c; }
     text { fill: #e8e8e8; }
@@ -86,18 +87,33 @@ std::string tooltip(const Cell& cell) {
     text += fmt::format(": {} of stage {}, microbatch {}", name(span.op.kind), span.op.stage,
                         span.op.microbatch);
     if (span.op.slice != 0) text += fmt::format(", slice {}", span.op.slice);
+    if (part.is_other_route) text += ", on another route";
   }
   return fmt::format("{}\n{} from {} to {}", text, show_time(cell.end - cell.start),
                      show_time(cell.start), show_time(cell.end));
 }
 
+// The label as SVG, with the ops of another route underlined.
+std::string marked_label(const Cell& cell, bool with_stage) {
+  std::string text;
+  for (const CellPart& part : cell.parts) {
+    const std::string name = escaped(label(part, with_stage));
+    if (!text.empty()) text += ';';
+    text += part.is_other_route ? fmt::format("<tspan class=\"way\">{}</tspan>", name) : name;
+  }
+  return text;
+}
+
 // The longest name that the bar has room for, "" for none.
 std::string name_within(const Cell& cell, const Chart& chart, double width) {
-  for (const std::string& text :
-       {label(cell, chart.has_chunks), label(cell, false), std::string(1, letter(cell))}) {
-    if (static_cast<double>(text.size()) * kLetter + 2 <= width) return text;
+  const auto fits = [&](const std::string& text) {
+    return static_cast<double>(text.size()) * kLetter + 2 <= width;
+  };
+  for (const bool with_stage : {chart.has_chunks || chart.has_routes, false}) {
+    if (fits(label(cell, with_stage))) return marked_label(cell, with_stage);
   }
-  return {};
+  const std::string one(1, letter(cell));
+  return fits(one) ? escaped(one) : "";
 }
 
 std::string bar(const Cell& cell, const Chart& chart) {
@@ -112,7 +128,7 @@ std::string bar(const Cell& cell, const Chart& chart) {
   if (const std::string name = name_within(cell, chart, width); !name.empty()) {
     text +=
         fmt::format("<text class=\"ink{}\" x=\"{:.2f}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                    static_cast<int>(cell.look), x + width / 2, y + kBar / 2 + 4, escaped(name));
+                    static_cast<int>(cell.look), x + width / 2, y + kBar / 2 + 4, name);
   }
   return text + "</g>\n";
 }
@@ -145,12 +161,10 @@ std::string legend(const Chart& chart, double y) {
         escaped(row.name));
     x += 46 + 7.0 * static_cast<double>(row.name.size());
   }
-  if (chart.has_chunks) {
-    text += fmt::format(
-        "<text class=\"note\" x=\"{}\" y=\"{}\">paler: a later stage of the actor</text>\n", x,
-        y + 12);
-  }
-  return text;
+  std::string note = chart.has_chunks ? "paler: a later stage of the actor" : "";
+  if (chart.has_routes)
+    note += std::string(note.empty() ? "" : "; ") + "underlined: on another route";
+  return text + fmt::format("<text class=\"note\" x=\"{}\" y=\"{}\">{}</text>\n", x, y + 12, note);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "report/page_columns.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -88,9 +89,21 @@ void append_idle(std::string& out, const std::vector<Idle>& rows) {
   out += "}";
 }
 
+// By stage; none where all are on one route.
+void append_routes(std::string& out, const std::vector<TimelineStage>& stages) {
+  out += "\"routes\":[";
+  Commas commas;
+  if (std::any_of(stages.begin(), stages.end(), [](const auto& s) { return s.route != 0; })) {
+    for (const TimelineStage& stage : stages) append(out, "{}{}", commas.next(), stage.route);
+  }
+  out += "]";
+}
+
 }  // namespace
 
 void append_columns(std::string& out, const Timeline& timeline) {
+  append_routes(out, timeline.stages);
+  out += ",";
   append_spans(out, timeline.spans);
   out += ",";
   append_transfers(out, timeline);

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// Appends "spans", "transfers", "idle" (an object of equally long arrays each) and "critical" (the
-// indices of the spans on the critical path), separated by commas.
+// Appends "routes" (by stage), "spans", "transfers", "idle" (an object of equally long arrays each)
+// and "critical" (the indices of the spans on the critical path), separated by commas.
 void append_columns(std::string& out, const Timeline& timeline);
 
 }  // namespace penstock

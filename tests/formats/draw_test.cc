@@ -53,6 +53,42 @@ TEST(Draw, NamesStagesSlicesPairsAndStepEnds) {
             "small: a later stage of the actor\n");
 }
 
+Timeline both_ways() {
+  return timeline_of(lower(generate("dualpipe", {.actors = 2, .microbatches = 4})), unit_cost);
+}
+
+// Ops on another route are filled with a mark, a pair's are told apart by their microbatches.
+TEST(Draw, MarksAnotherRoute) {
+  EXPECT_EQ(
+      draw(both_ways(), {.columns = 100}),
+      R"(dualpipe: 2 actors, 4 microbatches, 12.00 ms predicted                          1 column = 0.3333 ms
+  |0             |5             |10
+0 F0-F2<F1-B2<<<<F3;B0####B3<<<<I1~W1+
+1 F2<F0-F3<B0====F1;B2####B1====I3<W3<
+F forward  B backward  I input gradient  W weight gradient  & overlapped pair  F5: microbatch 5
+F5<: on another route
+)");
+}
+
+TEST(Draw, UnderlinesAnotherRouteInColour) {
+  const std::string text = draw(both_ways(), {.columns = 60, .color = true});
+  const std::string blue = "38;5;231;48;5;25m";
+  EXPECT_NE(text.find("\x1b[" + blue + "F0 "), std::string::npos) << text;
+  EXPECT_NE(text.find("\x1b[4;" + blue + "F2 "), std::string::npos) << text;
+  EXPECT_NE(text.find("F1;\x1b[0m\x1b[4;38;5;16;48;5;175mB2\x1b[0m"), std::string::npos) << text;
+  EXPECT_NE(text.find("underlined: on another route"), std::string::npos);
+}
+
+// A second route's first stage on an actor is no later stage of the first's.
+TEST(Draw, CountsAnActorsStagesByRoute) {
+  const Timeline timeline =
+      timeline_of(lower(generate("bitpipe", {.actors = 2, .microbatches = 2})), unit_cost);
+  EXPECT_NE(draw(timeline, {.columns = 40})
+                .find("0 F0-F1<f1<f0-b0====b1<<<<B1<<<<B0====\n"
+                      "1 F1<F0-f0-f1<b1<<<<b0====B0====B1<<<<\n"),
+            std::string::npos);
+}
+
 TEST(Draw, ColourIsTheSameChartInColour) {
   const Timeline timeline =
       timeline_of(lower(generate("1f1b", {.actors = 2, .microbatches = 2})), unit_cost);
@@ -86,7 +122,8 @@ Timeline arbitrary_timeline() {
   timeline.name = *rc::gen::element<std::string>("", "a", "<&\">\n", std::string(200, 'n'));
   timeline.microbatches = 3;
   for (std::int32_t stage = 0; stage < 2 * timeline.actors; ++stage) {
-    timeline.stages.push_back({.actor = stage % timeline.actors, .part = stage});
+    timeline.stages.push_back(
+        {.actor = stage % timeline.actors, .part = stage, .route = *rc::gen::inRange(0, 3)});
   }
   for (std::int32_t actor = 0; actor < timeline.actors; ++actor) {
     Nanoseconds now = *rc::gen::inRange(0, 1000);
@@ -96,7 +133,8 @@ Timeline arbitrary_timeline() {
       span.actor = actor;
       span.kind = *rc::gen::element(ActionKind::Compute, ActionKind::Compute, ActionKind::Update,
                                     ActionKind::GlobalNorm);
-      span.op = {static_cast<OpKind>(*rc::gen::inRange(0, 4)), actor, *rc::gen::inRange(0, 200),
+      const std::int32_t stage = actor + timeline.actors * *rc::gen::inRange(0, 2);
+      span.op = {static_cast<OpKind>(*rc::gen::inRange(0, 4)), stage, *rc::gen::inRange(0, 200),
                  *rc::gen::inRange(0, 3)};
       span.overlaps_previous = i > 0 && *rc::gen::inRange(0, 4) == 0;
       span.start = now;
@@ -135,6 +173,16 @@ TEST(DrawSvg, HoldsEveryOpWithItsTimes) {
   const auto begin = std::sregex_iterator(svg.begin(), svg.end(), op);
   EXPECT_EQ(std::distance(begin, std::sregex_iterator()), 8 + 2);  // ops and two of the legend
   EXPECT_EQ(svg.find("<script"), std::string::npos);
+}
+
+TEST(DrawSvg, UnderlinesAnotherRoute) {
+  const std::string svg = draw_svg(both_ways());
+  EXPECT_NE(svg.find("<title>2F2: forward of stage 2, microbatch 2, on another route\n"),
+            std::string::npos);
+  EXPECT_NE(svg.find(">0F0</text>"), std::string::npos);
+  EXPECT_NE(svg.find("><tspan class=\"way\">2F2</tspan></text>"), std::string::npos);
+  EXPECT_NE(svg.find(">1F1;<tspan class=\"way\">2B2</tspan></text>"), std::string::npos);
+  EXPECT_NE(svg.find("underlined: on another route"), std::string::npos);
 }
 
 RC_GTEST_PROP(DrawSvg, IsWellFormed, ()) {

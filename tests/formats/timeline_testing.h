@@ -22,6 +22,11 @@ inline Timeline timeline_of(const Program& program,
   for (const Stage& stage : pipeline.stages) {
     timeline.stages.push_back({.actor = stage.actor, .part = stage.part});
   }
+  for (std::size_t route = 0; route < pipeline.routes.size(); ++route) {
+    for (const std::int32_t stage : pipeline.routes[route]) {
+      timeline.stages[static_cast<std::size_t>(stage)].route = static_cast<std::int32_t>(route);
+    }
+  }
   std::vector<std::vector<Span>> lanes(static_cast<std::size_t>(timeline.actors));
   std::vector<std::pair<std::size_t, std::size_t>> span_of;  // lane, position, by compute
   for (const Compute& compute : program.computes) {

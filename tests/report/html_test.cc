@@ -41,6 +41,13 @@ TEST(Html, HoldsEveryOpOfASmallTimeline) {
   EXPECT_EQ(data["report"]["makespan_s"], report_json(timeline, measure(timeline))["makespan_s"]);
 }
 
+TEST(Html, TellsRoutesApart) {
+  Timeline timeline = one_f_one_b();
+  EXPECT_EQ(data_of(page(timeline))["timelines"][0]["routes"], json::array());
+  timeline.stages[2].route = 1;
+  EXPECT_EQ(data_of(page(timeline))["timelines"][0]["routes"], json({0, 0, 1, 0}));
+}
+
 TEST(Html, ComparesMeasuredWithPredictedWhateverTheirOrder) {
   const Timeline predicted = one_f_one_b();
   const Timeline measured = one_f_one_b({.jitter = 0.1, .source = TimelineSource::Measured});

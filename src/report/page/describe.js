@@ -20,6 +20,12 @@ function transferText(timeline, transfer) {
     t.slice[transfer])} from actor ${t.from[transfer]}`;
 }
 
+// Of an op, where there are several.
+function routeOf(timeline, span) {
+  const s = timeline.spans;
+  return s.kind[span] < 4 ? timeline.routes[s.stage[span]] : undefined;
+}
+
 function meaning(timeline, span) {
   const s = timeline.spans;
   const kind = KIND_NAMES[s.kind[span]];
@@ -27,6 +33,8 @@ function meaning(timeline, span) {
   if (kind !== "norm") parts.push(`stage ${s.stage[span]}`);
   if (s.kind[span] < 4) parts.push(`microbatch ${s.microbatch[span]}`);
   if (s.slice[span]) parts.push(`slice ${s.slice[span]}`);
+  const route = routeOf(timeline, span);
+  if (route !== undefined) parts.push(`route ${route}`);
   return parts.join(", ");
 }
 

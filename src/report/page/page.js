@@ -46,6 +46,9 @@ function kindLegend() {
   const used = new Set(data.timelines.flatMap((t) => (t.spans ? t.spans.kind : [])));
   const items = KIND_NAMES.filter((_, k) => used.has(k)).map((kind) => element("li", {},
     swatch(KINDS[kind]), kind.length === 1 ? `${kind} ${KINDS[kind].name}` : KINDS[kind].name));
+  if (data.timelines.some((t) => t.routes && t.routes.length > 0)) {
+    items.push(element("li", {}, "dark foot: on another route"));
+  }
   return element("ul", {class: "legend"}, ...items);
 }
 

@@ -167,8 +167,16 @@ class TimelineView {
     pen.globalAlpha = this.critical && !this.onCritical.has(span) ? 0.22 : 1;
     const seam = width > 4 ? 1 : width > 2 ? 0.5 : 0;
     drawBlock(pen, KINDS[kind], left, y, Math.max(right - left - seam, 0.5), height);
+    if (routeOf(this.timeline, span)) this.drawFoot(pen, left, y + height, right - left - seam);
     this.writeLabel(pen, span, kind, left, right, y, height);
     pen.globalAlpha = 1;
+  }
+
+  // Tells the ops of another route from those of the first.
+  drawFoot(pen, left, bottom, width) {
+    if (width < 2) return;
+    pen.fillStyle = "#14161a";
+    pen.fillRect(left, bottom - 2, width, 2);
   }
 
   writeLabel(pen, span, kind, left, right, y, height) {
