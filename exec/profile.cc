@@ -34,13 +34,13 @@ struct Samples {
 };
 
 struct Sum {
-  Nanoseconds time = 0;
-  Nanoseconds count = 0;
-  void add(Nanoseconds each) {
-    time += each;
+  std::int64_t total = 0;  // nanoseconds, or bytes
+  std::int64_t count = 0;
+  void add(std::int64_t each) {
+    total += each;
     ++count;
   }
-  Nanoseconds mean() const { return time / count; }  // REQUIRES: count > 0
+  std::int64_t mean() const { return total / count; }  // REQUIRES: count > 0
 };
 
 using Marks = std::vector<std::vector<Mark>>;  // [actor][task]
@@ -134,26 +134,32 @@ Duration duration(std::span<const std::vector<Nanoseconds>> slices) {
   return duration;
 }
 
-// Bytes of the message behind a stage: the mean over microbatches and slices, which differ only
-// where the schedule cuts them unevenly.
-std::int64_t boundary_bytes(const Pipeline& pipeline, std::int32_t stage, const Device& device) {
-  std::int64_t sum = 0;
-  std::int64_t count = 0;
+// Bytes of the messages behind a stage, by slice where slices are told apart: the mean over the
+// microbatches.
+std::vector<std::int64_t> boundary_bytes(const Pipeline& pipeline, std::int32_t stage,
+                                         const Device& device) {
+  std::vector<Sum> sums(slices_told_apart(pipeline));
   for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
     Op op{OpKind::Forward, stage, static_cast<std::int32_t>(m)};
-    for (; op.slice < pipeline.microbatches[m].slices(); ++op.slice, ++count) {
-      sum += device.boundary_floats(op);
+    for (; op.slice < pipeline.microbatches[m].slices(); ++op.slice) {
+      Sum& sum = sums[sums.size() == 1 ? 0 : static_cast<std::size_t>(op.slice)];
+      sum.add(device.boundary_floats(op) * static_cast<std::int64_t>(sizeof(float)));
     }
   }
-  return sum * static_cast<std::int64_t>(sizeof(float)) / count;
+  std::vector<std::int64_t> bytes;
+  for (const Sum& sum : sums) bytes.push_back(sum.mean());
+  return bytes;
 }
 
 // Both directions of the boundary behind a stage, which carry the same number of bytes.
 MessageCost boundary_cost(
-    const Pipeline& pipeline, std::int32_t stage, std::int32_t next, std::int64_t bytes,
+    const Pipeline& pipeline, std::int32_t stage, std::int32_t next,
+    const std::vector<std::int64_t>& bytes,
     const std::map<std::pair<std::int32_t, std::int32_t>, ProbedChannel>& probed) {
-  MessageCost cost{.bytes = bytes};
   if (next < 0) return {};
+  MessageCost cost{.bytes = bytes.front()};
+  const bool alike = std::ranges::all_of(bytes, [&](std::int64_t b) { return b == bytes.front(); });
+  if (!alike) cost = {.slice_bytes = bytes};
   const std::int32_t a = pipeline.stages[static_cast<std::size_t>(stage)].actor;
   const std::int32_t b = pipeline.stages[static_cast<std::size_t>(next)].actor;
   Nanoseconds latency = 0;

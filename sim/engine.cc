@@ -108,7 +108,8 @@ void Engine::lay_out_transfers() {
     const bool forward = message.kind == OpKind::Forward;
     const Op& producer = program_->computes[static_cast<std::size_t>(message.producer)].op;
     const Op& consumer = program_->computes[static_cast<std::size_t>(message.consumer)].op;
-    flights_.push_back({.to = message.to, .boundary = forward ? producer.stage : consumer.stage});
+    const std::int32_t stage = forward ? producer.stage : consumer.stage;
+    flights_.push_back({.to = message.to, .boundary = prices_->boundary(stage, producer.slice)});
     timeline_.transfers.push_back({.op = producer,
                                    .kind = message.kind,
                                    .from = message.from,

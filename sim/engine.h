@@ -65,7 +65,7 @@ class Engine {
   struct Flight {
     Nanoseconds end = kNever;   // when it is usable
     std::int32_t to = 0;        // actor
-    std::int32_t boundary = 0;  // the stage whose costs price it
+    std::int32_t boundary = 0;  // that prices it
   };
   // A reduction or norm exchange: nobody leaves before everybody came.
   struct Meeting {

@@ -47,18 +47,26 @@ Prices::Prices(const Program& program, const CostTable& costs, const SimulateOpt
       scaled_(options.jitter != 0 || !options.slow_down.empty()) {
   check_options(options, program.schedule.pipeline.actors);
   base_.reserve(costs.stages.size() * kOpKinds);
-  behind_.reserve(costs.stages.size());
+  for (const StageCosts& stage : costs.stages) {
+    slices_ = std::max(slices_, static_cast<std::int32_t>(stage.message.slice_bytes.size()));
+  }
+  behind_.reserve(costs.stages.size() * static_cast<std::size_t>(slices_));
   for (const StageCosts& stage : costs.stages) {
     for (int kind = 0; kind < kOpKinds; ++kind) {
       base_.push_back(base_of(stage, static_cast<OpKind>(kind)));
     }
-    behind_.push_back({.occupancy = stage.message.occupancy(),
-                       .latency = stage.message.latency,
-                       .bytes = stage.message.bytes});
-    limits_bandwidth_ |= behind_.back().occupancy > 0;
+    for (std::int32_t slice = 0; slice < slices_; ++slice) {
+      const std::int64_t bytes = stage.message.bytes_of(slice);
+      behind_.push_back({.occupancy = stage.message.occupancy(bytes),
+                         .latency = stage.message.latency,
+                         .bytes = bytes});
+      limits_bandwidth_ |= behind_.back().occupancy > 0;
+    }
   }
   for (const std::int32_t stage : previous_on_route(program.schedule.pipeline)) {
-    before_.push_back(stage < 0 ? MessagePrice{} : behind_[static_cast<std::size_t>(stage)]);
+    for (std::int32_t slice = 0; slice < slices_; ++slice) {
+      before_.push_back(stage < 0 ? MessagePrice{} : of_boundary(boundary(stage, slice)));
+    }
   }
   check_range();
 }
@@ -85,7 +93,8 @@ void Prices::check_range() const {
   double step_end = static_cast<double>(costs_->global_norm);
   for (const StageCosts& stage : costs_->stages) {
     longest_op = std::max(longest_op, longest_of(stage));
-    longest_message = std::max(longest_message, stage.message.occupancy() + stage.message.latency);
+    longest_message = std::max(
+        longest_message, stage.message.occupancy(stage.message.largest()) + stage.message.latency);
     step_end += static_cast<double>(stage.update) + static_cast<double>(stage.reduce);
   }
   double factor = 1 + options_->jitter;

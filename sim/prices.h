@@ -41,14 +41,18 @@ class Prices {
     return sum;
   }
 
-  // A message over the boundary behind `stage`: its activation, or the gradient of that.
-  const MessagePrice& of_boundary(std::int32_t stage) const {
-    return behind_[static_cast<std::size_t>(stage)];
+  // A number for the boundary behind `stage`, which a slice's activation passes, and the gradient
+  // of it; and what such a message costs.
+  std::int32_t boundary(std::int32_t stage, std::int32_t slice) const {
+    return stage * slices_ + (slices_ == 1 ? 0 : slice);
+  }
+  const MessagePrice& of_boundary(std::int32_t boundary) const {
+    return behind_[static_cast<std::size_t>(boundary)];
   }
   // The message that `op` awaits.
   const MessagePrice& of_input(const Op& op) const {
-    return op.kind == OpKind::Forward ? before_[static_cast<std::size_t>(op.stage)]
-                                      : behind_[static_cast<std::size_t>(op.stage)];
+    const auto at = static_cast<std::size_t>(boundary(op.stage, op.slice));
+    return op.kind == OpKind::Forward ? before_[at] : behind_[at];
   }
   bool limits_bandwidth() const { return limits_bandwidth_; }
 
@@ -75,7 +79,8 @@ class Prices {
   const CostTable* costs_;
   const SimulateOptions* options_;
   std::vector<Nanoseconds> base_;     // by (stage, kind); -1: varies with the microbatch or slice
-  std::vector<MessagePrice> behind_;  // by stage: the boundary to the next on its route
+  std::int32_t slices_ = 1;           // told apart: 1 when all of a stage's messages are alike
+  std::vector<MessagePrice> behind_;  // by boundary: to the next stage on the route
   std::vector<MessagePrice> before_;  // and to the one before
   bool scaled_ = false;               // jitter or slow-downs apply
   bool limits_bandwidth_ = false;

@@ -114,8 +114,9 @@ bool step_end_is_free(const CostTable& costs) {
 }  // namespace
 
 bool can_sweep(const CostTable& costs) {
-  return std::all_of(costs.stages.begin(), costs.stages.end(),
-                     [](const StageCosts& stage) { return stage.message.occupancy() == 0; });
+  return std::all_of(costs.stages.begin(), costs.stages.end(), [](const StageCosts& stage) {
+    return stage.message.occupancy(stage.message.largest()) == 0;
+  });
 }
 
 Nanoseconds sweep_makespan(const Program& program, const CostTable& costs) {

@@ -15,9 +15,8 @@ std::size_t index(OpKind kind) {
   return static_cast<std::size_t>(kind);
 }
 
-double occupancy_ns(const MessageCost& message) {
-  return message.bytes_per_s > 0 ? static_cast<double>(message.bytes) / message.bytes_per_s * 1e9
-                                 : 0;
+double occupancy_ns(std::int64_t bytes, double bytes_per_s) {
+  return bytes_per_s > 0 ? static_cast<double>(bytes) / bytes_per_s * 1e9 : 0;
 }
 
 }  // namespace
@@ -27,8 +26,16 @@ Nanoseconds from_ms(double milliseconds) {
   return std::llround(milliseconds * 1e6);
 }
 
-Nanoseconds MessageCost::occupancy() const {
-  return std::llround(std::min(occupancy_ns(*this), kLongestMs * 1e6));
+std::int64_t MessageCost::bytes_of(std::int32_t slice) const {
+  return slice_bytes.empty() ? bytes : slice_bytes[static_cast<std::size_t>(slice)];
+}
+
+std::int64_t MessageCost::largest() const {
+  return slice_bytes.empty() ? bytes : *std::max_element(slice_bytes.begin(), slice_bytes.end());
+}
+
+Nanoseconds MessageCost::occupancy(std::int64_t message_bytes) const {
+  return std::llround(std::min(occupancy_ns(message_bytes, bytes_per_s), kLongestMs * 1e6));
 }
 
 Nanoseconds Duration::at(std::int32_t microbatch, std::int32_t slice) const {
@@ -57,9 +64,9 @@ CostTable uniform_costs(std::int32_t stages, const StageCosts& costs) {
 }
 
 std::optional<Problem> too_slow(const MessageCost& message, const std::string& where) {
-  if (occupancy_ns(message) <= kLongestMs * 1e6) return std::nullopt;
+  if (occupancy_ns(message.largest(), message.bytes_per_s) <= kLongestMs * 1e6) return std::nullopt;
   return Problem{where,
-                 fmt::format("{} bytes at {} bytes per second take over {} ms", message.bytes,
+                 fmt::format("{} bytes at {} bytes per second take over {} ms", message.largest(),
                              message.bytes_per_s, kLongestMs),
                  "bandwidth is in bytes per second; 0 means without limit"};
 }

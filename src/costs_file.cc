@@ -40,13 +40,26 @@ Duration read_duration(const JsonReader& value) {
   return duration;
 }
 
+// A number, or an array per slice.
+void read_bytes(const JsonReader& message, MessageCost& cost) {
+  if (!message.has("bytes") || !message.at("bytes").value().is_array()) {
+    cost.bytes = message.integer("bytes", kBytes);
+    return;
+  }
+  const JsonReader array = message.at("bytes");
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    cost.slice_bytes.push_back(array.at(i).as_integer(kBytes));
+  }
+  if (cost.slice_bytes.empty()) array.problem("an empty array", "give one number per slice");
+}
+
 // `otherwise` holds the file's defaults for all stages.
 MessageCost read_message(const JsonReader& stage, const MessageCost& otherwise) {
   if (!stage.has("message")) return otherwise;
   const JsonReader message = stage.at("message");
   message.only({"bytes", "latency_ms", "bytes_per_s"});
   MessageCost cost = otherwise;
-  cost.bytes = message.integer("bytes", kBytes);
+  read_bytes(message, cost);
   if (message.has("latency_ms")) cost.latency = milliseconds(message, "latency_ms");
   cost.bytes_per_s = message.number("bytes_per_s");
   if (const auto problem = too_slow(cost, message.place())) {
@@ -114,6 +127,7 @@ nlohmann::ordered_json written(const StageCosts& costs) {
   stage["message"] = {{"bytes", costs.message.bytes},
                       {"latency_ms", to_ms(costs.message.latency)},
                       {"bytes_per_s", costs.message.bytes_per_s}};
+  if (!costs.message.slice_bytes.empty()) stage["message"]["bytes"] = costs.message.slice_bytes;
   stage["activation_bytes"] = costs.activation_bytes;
   stage["weight_bytes"] = costs.weight_bytes;
   return stage;

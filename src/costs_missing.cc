@@ -62,6 +62,16 @@ void report_missing_kinds(const CostTable& costs, const Schedule& schedule,
   }
 }
 
+// Why as many values as slices do not fit the microbatches; "" when they do.
+std::string misfit(std::size_t given, const Pipeline& pipeline) {
+  for (std::size_t microbatch = 0; microbatch < pipeline.microbatches.size(); ++microbatch) {
+    const auto slices = static_cast<std::size_t>(pipeline.microbatches[microbatch].slices());
+    if (given == slices) continue;
+    return fmt::format("gives {} slices, microbatch {} has {}", given, microbatch, slices);
+  }
+  return {};
+}
+
 // Why `duration` does not fit the microbatches and their slices; "" when it does.
 std::string misfit(const Duration& duration, const Pipeline& pipeline) {
   if (duration.varied.empty()) return {};
@@ -90,6 +100,11 @@ void report_misfits(const CostTable& costs, const Schedule& schedule,
           {"costs", fmt::format("{} of stage {} {}", letter(static_cast<OpKind>(kind)), stage, why),
            "give one number, an array per slice, or an array per microbatch of arrays per slice"});
     }
+    const std::vector<std::int64_t>& bytes = costs.stages[stage].message.slice_bytes;
+    const std::string why = bytes.empty() ? "" : misfit(bytes.size(), schedule.pipeline);
+    if (why.empty()) continue;
+    problems.push_back({"costs", fmt::format("the message of stage {} {}", stage, why),
+                        "give one number of bytes, or an array per slice"});
   }
 }
 

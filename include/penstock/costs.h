@@ -38,7 +38,11 @@ struct MessageCost {
   std::int64_t bytes = 0;  // of one message: of one slice, where microbatches are sliced
   Nanoseconds latency = 0;
   double bytes_per_s = 0;
-  Nanoseconds occupancy() const;  // bytes / bytes_per_s, rounded to nanoseconds
+  // Of each slice's message, instead of `bytes`; empty: `bytes` for all.
+  std::vector<std::int64_t> slice_bytes = {};
+  std::int64_t bytes_of(std::int32_t slice) const;
+  std::int64_t largest() const;                             // bytes of the largest message
+  Nanoseconds occupancy(std::int64_t message_bytes) const;  // rounded to nanoseconds
   bool operator==(const MessageCost&) const = default;
 };
 

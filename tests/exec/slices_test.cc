@@ -4,6 +4,7 @@
 #include "fake_device.h"
 #include "list_schedule.h"
 #include "penstock/check.h"
+#include "penstock/simulate.h"
 #include "training_runs.h"
 
 namespace penstock {
@@ -150,8 +151,19 @@ TEST(Slices, ProfileTellsThemApart) {
   ASSERT_EQ(forward.varied.size(), 1U);
   ASSERT_EQ(forward.varied[0].size(), 2U);
   EXPECT_GT(forward.at(0, 0), 0);
-  // The mean message: (12 + 4) / 2 tokens of each sequence.
-  EXPECT_EQ(result.profile.stages[0].message.bytes, plan.batch.micro * 8LL * model.hidden * 4);
+  const std::int64_t token = std::int64_t{plan.batch.micro} * model.hidden * 4;
+  EXPECT_EQ(result.profile.stages[0].message.slice_bytes,
+            (std::vector<std::int64_t>{12 * token, 4 * token}));
+  // So the prediction has the very messages that were sent.
+  const Timeline predicted = simulate(plan.program, result.profile);
+  std::int64_t bytes = 0;
+  for (const Transfer& transfer : predicted.transfers) {
+    if (transfer.from == 0) bytes += transfer.bytes;
+    EXPECT_EQ(transfer.bytes, (transfer.op.slice == 0 ? 12 : 4) * token);
+  }
+  EXPECT_EQ(result.traffic[0].bytes_sent, 2 * bytes);
+  // Through the file, too.
+  EXPECT_EQ(read_costs(write_costs(result.profile), "costs.json"), result.profile);
 }
 
 TEST(Slices, MustAddUpToTheSequence) {

@@ -1,10 +1,13 @@
 #include "penstock/costs.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "penstock/formats.h"
 #include "penstock/generate.h"
+#include "penstock/program.h"
+#include "penstock/simulate.h"
 
 namespace penstock {
 namespace {
@@ -42,7 +45,7 @@ TEST(CostsText, EveryKey) {
   EXPECT_EQ(costs.duration({OpKind::BackwardInput, 2, 0}), 500'000);
   EXPECT_EQ(costs.duration({OpKind::BackwardWeight, 2, 0}), 1'500'000);
   EXPECT_EQ(stage.message, (MessageCost{1'000'000, 100'000, 2e9}));
-  EXPECT_EQ(stage.message.occupancy(), 500'000);
+  EXPECT_EQ(stage.message.occupancy(stage.message.bytes), 500'000);
   EXPECT_EQ(stage.update, 3'000'000);
   EXPECT_EQ(stage.reduce, 4'000'000);
   EXPECT_EQ(costs.global_norm, 5'000'000);
@@ -154,6 +157,34 @@ TEST(MissingCosts, TablesOfAnotherSize) {
   ASSERT_EQ(problems.size(), 2U);
   EXPECT_THAT(problems[0].what, HasSubstr("F of stage 0 gives 1 microbatches"));
   EXPECT_THAT(problems[1].what, HasSubstr("B of stage 1 gives 2 slices"));
+  costs = parse_costs("F=1,B=2", 2);
+  costs.stages[0].message.slice_bytes = {10, 20, 30};
+  ASSERT_EQ(missing_costs(costs, schedule).size(), 1U);
+  EXPECT_EQ(missing_costs(costs, schedule)[0].what,
+            "the message of stage 0 gives 3 slices, microbatch 0 has 1");
+}
+
+// Slices of different lengths have messages of different sizes.
+TEST(SliceBytes, PriceEachMessage) {
+  constexpr const char* kStage =
+      R"({"forward_ms": 1, "backward_ms": 1,
+          "message": {"bytes": [1000, 3000], "latency_ms": 0.5, "bytes_per_s": 1e6}})";
+  const CostTable costs =
+      read_costs(fmt::format(R"({{"stages": [{0}, {0}]}})", kStage), "costs.json");
+  EXPECT_EQ(read_costs(write_costs(costs), "again"), costs);
+  EXPECT_EQ(costs.stages[0].message.largest(), 3000);
+  Schedule schedule = parse("0: 0F0 0F0.1 0B0.1 0B0\n1: 1F0 1F0.1 1B0.1 1B0");
+  schedule.pipeline.microbatches[0].slice_tokens = {1, 3};
+  ASSERT_TRUE(missing_costs(costs, schedule).empty());
+  const Timeline timeline = simulate(lower(schedule), costs);
+  ASSERT_EQ(timeline.transfers.size(), 4U);
+  for (const Transfer& transfer : timeline.transfers) {
+    const std::int64_t bytes = transfer.op.slice == 0 ? 1000 : 3000;
+    EXPECT_EQ(transfer.bytes, bytes);
+    EXPECT_EQ(transfer.end - transfer.start, bytes * 1000 + from_ms(0.5));  // a byte takes 1 us
+  }
+  EXPECT_THROW(read_costs(R"({"stages": [{"forward_ms": 1, "message": {"bytes": []}}]})", "c.json"),
+               Error);
 }
 
 }  // namespace
