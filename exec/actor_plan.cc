@@ -270,8 +270,14 @@ ActionNames action_names(const Program& program) {
   return names;
 }
 
+bool learns(const Program& program) {
+  return std::ranges::any_of(program.computes,
+                             [](const Compute& c) { return c.op.kind != OpKind::Forward; });
+}
+
 std::vector<Problem> executable_problems(const Program& program) {
   std::vector<Problem> problems;
+  if (!learns(program)) return problems;
   const auto has_norm = [](const std::vector<Action>& actions) {
     return std::count_if(actions.begin(), actions.end(),
                          [](const Action& a) { return a.kind == ActionKind::GlobalNorm; }) == 1;

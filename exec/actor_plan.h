@@ -69,7 +69,10 @@ std::vector<Channel> plan_channels(const Program& program, std::span<const Actor
 // "3B1, needs the gradient of 4B1 from actor 2", for every action of every actor.
 ActionNames action_names(const Program& program);
 
-// What the executor cannot run: a program without step end. Empty: executable.
+// Whether any stage learns: a program of forwards alone is inference and has no step end.
+bool learns(const Program& program);
+
+// What the executor cannot run: learning without a step end. Empty: executable.
 std::vector<Problem> executable_problems(const Program& program);
 
 }  // namespace penstock

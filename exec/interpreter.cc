@@ -52,8 +52,8 @@ void Interpreter::run(std::int64_t step, StepEnd& step_end, std::span<Mark> mark
     if (task.kind == ActionKind::Update) step_end.update(task.index);
     marks_[i].end = now();
   }
-  // The others have consumed everything by now (they were at the exchange of norms), so this does
-  // not hold anybody up.
+  // Where norms were exchanged the others have consumed everything by now, and elsewhere they will:
+  // this does not hold anybody up.
   for (const Sending& sending : sending_) {
     transport_.wait(sending.ticket);
     free_send_buffers_.push_back(sending.buffer);

@@ -96,7 +96,9 @@ Nanoseconds collective_time(const Program& program, const Marks& marks, const Ac
 }
 
 void add_collectives(Samples& samples, const Program& program, const Marks& marks) {
-  samples.norm.push_back(collective_time(program, marks, {ActionKind::GlobalNorm, 0}));
+  const bool exchanged = learns(program);
+  samples.norm.push_back(exchanged ? collective_time(program, marks, {ActionKind::GlobalNorm, 0})
+                                   : 0);
   // A stage has one cost for all its reductions (tied, mirrored), so it gets their mean.
   std::vector<Sum> sums(samples.stages.size());
   for (std::size_t g = 0; g < program.shared.size(); ++g) {

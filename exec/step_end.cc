@@ -59,15 +59,14 @@ void StepEnd::begin_step(std::int64_t step) {
   record_.learning_rate = learning_rate(plan_.train.optimizer, step, plan_.train.steps);
 }
 
+void StepEnd::exchange_losses() {
+  exchange();
+  record_.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+}
+
 void StepEnd::exchange_norms() {
-  fill_block();
-  transport_.all_gather(std::as_bytes(std::span(block_)),
-                        std::as_writable_bytes(std::span(blocks_)));
-  if (!device_.learns()) {
-    record_.loss = std::numeric_limits<double>::quiet_NaN();
-    return;
-  }
-  record_.loss = mean_loss();
+  exchange();
+  if (!device_.learns()) return;
   record_.gradient_norm = global_norm();
   gradient_scale_ = clip_scale(record_.gradient_norm, plan_.train.optimizer.clip);
 }
@@ -84,7 +83,8 @@ std::span<const double> StepEnd::block_of(std::int32_t actor) const {
   return std::span(blocks_).subspan(static_cast<std::size_t>(actor) * block_.size(), block_.size());
 }
 
-void StepEnd::fill_block() {
+// What everybody has, and the loss of it.
+void StepEnd::exchange() {
   std::size_t at = 0;
   for (const Op& op : loss_ops_) {
     block_[at++] = actor_of(op) == transport_.actor() ? device_.loss_sum(op) : 0;
@@ -96,6 +96,9 @@ void StepEnd::fill_block() {
       block_[at++] = norm.squared;
     }
   }
+  transport_.all_gather(std::as_bytes(std::span(block_)),
+                        std::as_writable_bytes(std::span(blocks_)));
+  record_.loss = device_.learns() ? mean_loss() : std::numeric_limits<double>::quiet_NaN();
 }
 
 // Token-weighted, in the order of microbatches and slices.

@@ -29,6 +29,9 @@ class StepEnd {
   // loss or a gradient is not a finite number.
   void exchange_norms();
 
+  // The losses alone, at the end of a step in which nothing was learnt: there is no norm (NaN).
+  void exchange_losses();
+
   void update(std::int32_t stage);
 
   // Of the step that has just ended; `seconds` is for the caller to fill in.
@@ -37,7 +40,7 @@ class StepEnd {
  private:
   std::int32_t actor_of(const Op& op) const;
   std::span<const double> block_of(std::int32_t actor) const;
-  void fill_block();
+  void exchange();
   double mean_loss() const;
   double global_norm() const;
   [[noreturn]] void throw_bad_loss(const Op& op) const;

@@ -47,6 +47,7 @@ class StepRunner {
   ActorPlan actor_plan_;
   Interpreter interpreter_;
   StepEnd step_end_;
+  bool learns_;
   std::int64_t executed_ = 0;  // steps, profiling ones included: message numbers go on
 };
 

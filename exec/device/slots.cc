@@ -34,10 +34,20 @@ Slots share_out(std::span<const Op> order, const Units& units) {
   slots.gradient.assign(units.count(), -1);
   Pool kept;
   Pool gradients;
+  std::vector<bool> learns(units.count(), false);
+  for (const Op& op : order) {
+    if (op.kind != OpKind::Forward) learns[units.of(op)] = true;
+  }
   for (const Op& op : order) {
     const std::size_t unit = units.of(op);
+    const bool is_last = op.slice + 1 == units.slices(op.microbatch);
     if (op.kind == OpKind::Forward) slots.kept[unit] = kept.take();
-    if (gives_input_gradient(op.kind) && op.slice + 1 == units.slices(op.microbatch)) {
+    if (op.kind == OpKind::Forward && is_last && !learns[unit]) {
+      for (std::int32_t slice = 0; slice <= op.slice; ++slice) {
+        kept.give_back(slots.kept[units.of(op.microbatch, slice)]);
+      }
+    }
+    if (gives_input_gradient(op.kind) && is_last) {
       for (std::int32_t slice = 0; slice <= op.slice; ++slice) {
         slots.gradient[units.of(op.microbatch, slice)] = gradients.take();
       }

@@ -11,7 +11,8 @@
 namespace penstock {
 
 // The order of a stage's ops is fixed, so buffers are shared out once: a slice takes the lowest
-// free one. A buffer for activations is held from F to B or W. Those for gradients are taken for
+// free one. A buffer for activations is held from F to B or W; of a microbatch without backwards to
+// its last slice's F, which attends to all before. Those for gradients are taken for
 // all slices of a microbatch at its first B or I, the last slice's, which adds to the gradients of
 // the keys and values of all others; each is held to its slice's B or W.
 struct Slots {

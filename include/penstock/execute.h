@@ -30,9 +30,9 @@ struct RunPlan {
 };
 
 struct StepRecord {
-  std::int32_t step = 0;  // from 1
-  double loss = 0;        // token-weighted mean before the update; NaN for sleep
-  double gradient_norm = 0;
+  std::int32_t step = 0;     // from 1
+  double loss = 0;           // token-weighted mean before the update; NaN for sleep
+  double gradient_norm = 0;  // NaN when nothing is learnt (inference)
   double learning_rate = 0;
   double seconds = 0;
 };

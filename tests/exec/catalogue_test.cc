@@ -61,14 +61,16 @@ void expect_reference(const Model& model, const Schedule& schedule, const Split&
   const RunResult one_actor = run_in_process(
       training_plan(model, on_one_actor(schedule), split, kSteps, kUsualRate), make_device);
   expect_same_bits(result, one_actor);
+  EXPECT_EQ(watch.different(), 0);
   Watch plain_watch;
   const RunResult plain =
       run_in_process(training_plan(model, plain_schedule(schedule), split, kSteps, kUsualRate),
                      watched(make_device, plain_watch));
-  expect_near(result, watch, plain, plain_watch);
-  EXPECT_EQ(watch.different(), 0);
-  if (!keeps_sums(schedule.pipeline)) return;
-  EXPECT_EQ(result.steps[0].loss, plain.steps[0].loss);
+  if (keeps_sums(schedule.pipeline)) {
+    EXPECT_EQ(result.steps[0].loss, plain.steps[0].loss);
+  }
+  const bool learnt = !std::isnan(result.steps[0].gradient_norm);  // inference has its losses alone
+  if (learnt) expect_near(result, watch, plain, plain_watch);
 }
 
 void expect_prediction(const RunPlan& plan, const RunResult& result, const Watch& watch) {
@@ -101,6 +103,7 @@ class Catalogue : public ::testing::TestWithParam<Generator> {};
 TEST_P(Catalogue, TrainsLikeTheReference) {
   Model model = testing::text_model(testing::tiny_gpt2());
   int runs = 0;
+  int refused = 0;
   for (const std::int32_t actors : {2, 4}) {
     for (const auto& [sizes, schedule] : legal(GetParam(), actors)) {
       SCOPED_TRACE(to_text(sizes));
@@ -108,6 +111,10 @@ TEST_P(Catalogue, TrainsLikeTheReference) {
       model.layers = std::max(parts, 4);
       const Split split = even_split(model, parts);
       const RunPlan plan = training_plan(model, schedule, split, kSteps, kUsualRate);
+      if (!executable_problems(plan.program).empty()) {
+        ++refused;
+        continue;
+      }
       Watch watch;
       const auto seed = static_cast<std::uint64_t>(++runs);
       const RunResult result =
@@ -116,7 +123,8 @@ TEST_P(Catalogue, TrainsLikeTheReference) {
       expect_prediction(plan, result, watch);
     }
   }
-  EXPECT_GE(runs, 2) << "no sizes are legal";
+  EXPECT_GE(runs + refused, 2) << "no sizes are legal";
+  EXPECT_TRUE(runs == 0 || refused == 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Schedules, Catalogue,

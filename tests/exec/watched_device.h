@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "actor_plan.h"
 #include "device/device.h"
 #include "penstock/execute.h"
 #include "run.h"
@@ -66,6 +67,7 @@ class WatchedDevice final : public Device {
   WatchedDevice(const RunPlan& plan, std::int32_t actor, std::unique_ptr<Device> device,
                 Watch& watch)
       : pipeline_(plan.program.schedule.pipeline),
+        learns_(penstock::learns(plan.program)),
         actor_(actor),
         device_(std::move(device)),
         watch_(watch) {}
@@ -85,7 +87,7 @@ class WatchedDevice final : public Device {
   void run(const Op& op, std::span<const float> input, std::span<float> output) override {
     if (op.kind == OpKind::Forward) watch_.held(actor_, in_flight_ += share(op));
     device_->run(op, input, output);
-    if (gives_weight_gradient(op.kind)) in_flight_ -= share(op);
+    if (gives_weight_gradient(op.kind) || !learns_) in_flight_ -= share(op);
   }
   double loss_sum(const Op& op) const override { return device_->loss_sum(op); }
   std::span<float> shared_gradient(std::int32_t stage) override {
@@ -118,6 +120,7 @@ class WatchedDevice final : public Device {
   }
 
   const Pipeline& pipeline_;
+  bool learns_;
   std::int32_t actor_;
   std::unique_ptr<Device> device_;
   Watch& watch_;

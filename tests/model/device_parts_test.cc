@@ -63,6 +63,15 @@ TEST(Slots, OfSlicesHoldGradientsFromTheFirstBackward) {
   EXPECT_EQ(slots.weight_gradients, 3);
 }
 
+TEST(Slots, OfForwardsAloneAreFreeAgain) {
+  EXPECT_EQ(share_out(ops({"0F0", "0F1", "0F2"}), unsliced(3)).kept_count, 1);
+  Pipeline pipeline = loop_pipeline(1, 1, 2);
+  pipeline.microbatches[0].slice_tokens = {3, 1};  // the second attends to the first
+  const auto slots = share_out(ops({"0F0", "0F0.1", "0F1"}), Units(pipeline));
+  EXPECT_EQ(slots.kept, (std::vector<std::int32_t>{0, 1, 0}));
+  EXPECT_EQ(slots.gradient_count, 0);
+}
+
 TEST(Parameters, TiedEmbeddingHasOneAccumulatorPerUse) {
   const Model model = tiny_gpt2();
   const std::int32_t end = model.layers + 2;

@@ -56,9 +56,12 @@ void show_step(const StepRecord& record, const Experiment& experiment) {
   std::string line = fmt::format("step {:>4}/{}", record.step, experiment.train.steps);
   if (experiment.learns()) {
     const double tokens = static_cast<double>(tokens_per_step(experiment));
-    line += fmt::format(" | loss {:.4f} | norm {:.4f} | lr {:.2e} | {:.1f} ms | {:.0f} tok/s",
-                        record.loss, record.gradient_norm, record.learning_rate,
-                        1e3 * record.seconds, tokens / record.seconds);
+    line += fmt::format(" | loss {:.4f}", record.loss);
+    if (!std::isnan(record.gradient_norm)) {
+      line += fmt::format(" | norm {:.4f} | lr {:.2e}", record.gradient_norm, record.learning_rate);
+    }
+    line +=
+        fmt::format(" | {:.1f} ms | {:.0f} tok/s", 1e3 * record.seconds, tokens / record.seconds);
   } else {
     line += fmt::format(" | {:.3f} ms", 1e3 * record.seconds);
   }
