@@ -65,8 +65,7 @@ Error Engine::stuck() const {
     ring += text_of(path[i], wait_of(path[i]));
   }
   return Error(fmt::format("schedule '{}'", program_->schedule.name),
-               "the transfers deadlock: " + ring,
-               "lower it with Linear placement, or use async transfers");
+               "the transfers deadlock: " + ring, "use the linear lowering, or async transfers");
 }
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include "penstock/error.h"
 #include "penstock/files.h"
 #include "penstock/formats.h"
+#include "penstock/lowering.h"
 #include "penstock/nearest.h"
 
 namespace penstock {
@@ -56,6 +57,15 @@ std::optional<Format> target_format(const Arguments& arguments) {
 std::optional<Format> format_from(const Arguments& arguments) {
   if (!arguments.has("from")) return std::nullopt;
   return format_of(arguments, "from");
+}
+
+MessagePlacement lowering_from(const Arguments& arguments) {
+  const std::string& text = arguments.text("lowering");
+  if (const auto placement = parse_lowering(text)) return *placement;
+  std::vector<std::string_view> known;
+  for (const LoweringPolicy& policy : lowering_policies()) known.push_back(policy.name);
+  throw UsageError(
+      fmt::format("--lowering: no policy is called '{}'; {}", text, did_you_mean(text, known)));
 }
 
 GenerateOptions generate_options(const Arguments& arguments) {

@@ -9,12 +9,16 @@
 #include "penstock/costs.h"
 #include "penstock/formats.h"
 #include "penstock/generate.h"
+#include "penstock/program.h"
 #include "penstock/schedule.h"
 
 namespace penstock {
 
 // --actors, --chunks, --microbatches, --slices, --option.
 GenerateOptions generate_options(const Arguments& arguments);
+
+// --lowering. Throws UsageError with the policies there are. REQUIRES: arguments.has("lowering").
+MessagePlacement lowering_from(const Arguments& arguments);
 
 // The format that option `name` names. Throws UsageError with the formats there are.
 // REQUIRES: arguments.has(name).

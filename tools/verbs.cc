@@ -52,6 +52,9 @@ constexpr Option kSimulate[] = {
     {"sweep", "LIST",
      "compare at several numbers of microbatches: 8,16,32, or 4:64 (doubling), or 4:64:4"},
     {"p2p", "MODE", "async (default), single_stream, blocking"},
+    {"lowering", "POLICY",
+     "where sends and receives stand: linear (default), paired (default when "
+     "blocking), deferred, naive"},
     {"jitter", "X", "lengthen each op by a random share of up to X"},
     {"seed", "N", "of the jitter (default 0)"},
     {"slow-down", "A=X", "actor A takes X times as long; repeats", true},

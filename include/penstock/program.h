@@ -63,15 +63,21 @@ struct Program {
   std::vector<std::vector<Action>> actions = {};       // actions[actor]
 };
 
-// Where sends and receives stand in an actor's list.
+// Where sends and receives stand in an actor's list. A Send is always right behind its producer (of
+// a pair: behind the pair). By name: lowering.h; what can deadlock: deadlock.h.
 enum class MessagePlacement : std::uint8_t {
-  // Send right after its producer, and at the same point of the global order the Receive on the
-  // peer. Cannot deadlock, even when each transfer is a rendezvous.
+  // The Receive at the same point of the global order as the Send. Cannot deadlock, even when each
+  // transfer is a rendezvous.
   Linear,
-  // Send right after its producer, Receive right before its consumer: a run of neighbouring
-  // transfers is one batch, as in Megatron's paired send-and-receive. Used where it cannot
-  // deadlock under rendezvous; lower() falls back to Linear where it could.
+  // As Naive: a run of neighbouring transfers is one batch, as in Megatron's paired send and
+  // receive. Used where it cannot deadlock under rendezvous; lower() falls back to Linear where it
+  // could.
   Paired,
+  // Each Receive right before its consumer, but no later than the actor's next Send to where it
+  // comes from, if that is a higher actor. torch's _defer_recv_ops.
+  Deferred,
+  // Each Receive right before its consumer.
+  Naive,
 };
 
 struct LowerOptions {

@@ -39,8 +39,8 @@ struct SimulateOptions {
 
 // Discrete events in integer nanoseconds, ordered by (time, number): same input, same bytes out.
 // REQUIRES: missing_costs(costs, program.schedule).empty(). Throws Error, naming who waits for
-// whom, when the transfers deadlock (a Linear program's cannot, nor can rendezvous of what lower()
-// made), and when an option is out of range or a step could overflow the clock. Thread-safe.
+// whom, when the transfers deadlock (a Linear program's cannot, nor can a Paired one's under
+// Blocking), and when an option is out of range or a step could overflow the clock. Thread-safe.
 Timeline simulate(const Program& program, const CostTable& costs,
                   const SimulateOptions& options = {});
 

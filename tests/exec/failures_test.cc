@@ -100,27 +100,9 @@ TEST(Failures, DifferentPlansAreRefusedBeforeTheFirstStep) {
   }
 }
 
-// The order before lowering's: receive right before use, send right after. It deadlocks under
-// rendezvous for every schedule but GPipe.
-Program naive_order(Program program) {
-  for (std::size_t a = 0; a < program.actions.size(); ++a) {
-    std::vector<Action> actions;
-    for (const Action& action : program.actions[a]) {
-      if (action.kind == ActionKind::Receive) continue;
-      if (action.kind == ActionKind::Compute) {
-        const std::int32_t awaits = program.computes[static_cast<std::size_t>(action.index)].awaits;
-        if (awaits >= 0) actions.push_back({ActionKind::Receive, awaits});
-      }
-      actions.push_back(action);
-    }
-    program.actions[a] = std::move(actions);
-  }
-  return program;
-}
-
 TEST(Failures, DeadlockIsFoundAtOnceAndExplained) {
-  RunPlan plan = fake_plan(generate("1f1b", {.actors = 2, .microbatches = 4}), false, 1);
-  plan.program = naive_order(plan.program);
+  const RunPlan plan = fake_plan(generate("1f1b", {.actors = 2, .microbatches = 4}), false, 1,
+                                 MessagePlacement::Naive);
   const auto texts = endings(plan, fake, {.rendezvous = true});
   EXPECT_EQ(texts[0], texts[1]);
   EXPECT_THAT(texts[0], HasSubstr("all actors are blocked"));

@@ -103,7 +103,8 @@ TEST(Schedules, PairsGiveTheSameBits) {
 }
 
 TEST(Schedules, NeverDeadlockUnderRendezvous) {
-  for (const MessagePlacement placement : {MessagePlacement::Linear, MessagePlacement::Paired}) {
+  for (const MessagePlacement placement : {MessagePlacement::Linear, MessagePlacement::Paired,
+                                           MessagePlacement::Deferred, MessagePlacement::Naive}) {
     for (const ScheduleCase& c : schedule_cases({2, 4}, {1, 2, 3, 4, 8})) {
       const std::optional<Schedule> schedule = make(c);
       if (!schedule) continue;

@@ -230,16 +230,33 @@ std::vector<std::string> cells_of(const Program& program, const std::vector<Acti
   return cells;
 }
 
+TorchTable table_of(const Program& program) {
+  TorchTable table;
+  for (const std::vector<Action>& actions : program.actions) {
+    table.rows.push_back(cells_of(program, actions));
+  }
+  return table;
+}
+
 // Two ways to the same sends and receives: torch's rule on the table, and lower() on the schedule.
 TEST(TorchSchedule, CommsAreThoseOfTheLoweredProgram) {
   for (const std::string& name : tables("derived", ".comms.csv")) {
     const Schedule schedule = read_schedule(data_file(name + ".compute.csv"), name);
     const Program program = lower(schedule, {.step_end = false});
-    TorchTable lowered;
-    for (const std::vector<Action>& actions : program.actions) {
-      lowered.rows.push_back(cells_of(program, actions));
-    }
-    EXPECT_EQ(write_torch(lowered), write_schedule(schedule, Format::TorchComms)) << name;
+    EXPECT_EQ(write_torch(table_of(program)), write_schedule(schedule, Format::TorchComms)) << name;
+  }
+}
+
+// torch's own cases of _defer_recv_ops.
+TEST(TorchSchedule, DeferredReceivesAreTorchs) {
+  for (const char* test : {"simple_2_rank_2_stage", "v_2_rank_4_stage"}) {
+    const std::string folder = "torch_csv/upstream_test_tables/";
+    const std::string table = folder + "send_recv__" + test + "__compute";
+    const Schedule schedule = read_schedule(data_file(table + ".csv"), table, Format::TorchCompute);
+    const Program program =
+        lower(schedule, {.placement = MessagePlacement::Deferred, .step_end = false});
+    EXPECT_EQ(write_torch(table_of(program)),
+              data_file(folder + "defer_recv__" + test + "__expected.csv"));
   }
 }
 

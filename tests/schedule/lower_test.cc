@@ -7,6 +7,7 @@
 #include "penstock/check.h"
 #include "penstock/error.h"
 #include "penstock/generate.h"
+#include "penstock/lowering.h"
 #include "penstock/program.h"
 #include "tables.h"
 
@@ -127,6 +128,23 @@ TEST(Lower, WritesWhatEachActorDoes) {
                                       "1B1", "1SEND_B1", "norm", "update1")));
 }
 
+// Actor 1 is the higher one: it never receives early. Actor 0 receives what actor 1 has sent before
+// it sends to it: 2RECV_F0 ahead of 0SEND_F1.
+TEST(Lower, DefersReceivesButNotBehindASendToAHigherActor) {
+  const Schedule schedule = generate("looped_bfs", {.actors = 2, .chunks = 2, .microbatches = 2});
+  const auto program =
+      lower(schedule, {.placement = MessagePlacement::Deferred, .step_end = false});
+  EXPECT_THAT(
+      comms_of(program),
+      ElementsAre(
+          ElementsAre("0F0", "0SEND_F0", "0F1", "2RECV_F0", "0SEND_F1", "2F0", "2RECV_F1",
+                      "2SEND_F0", "2F1", "2SEND_F1", "2RECV_B1", "2B1", "2SEND_B1", "2RECV_B0",
+                      "2B0", "2SEND_B0", "0RECV_B1", "0B1", "0RECV_B0", "0B0"),
+          ElementsAre("1RECV_F0", "1F0", "1SEND_F0", "1RECV_F1", "1F1", "1SEND_F1", "3RECV_F0",
+                      "3F0", "3RECV_F1", "3F1", "3B1", "3SEND_B1", "3B0", "3SEND_B0", "1RECV_B1",
+                      "1B1", "1SEND_B1", "1RECV_B0", "1B0", "1SEND_B0")));
+}
+
 TEST(Lower, ReceivesForAPairBeforeItAndSendsAfterIt) {
   const Program program = lower(schedule_of("0F0 0F1 (0F2;0B0) 0B1 0B2\n1F0 1B0 1F1 1F2 1B1 1B2"),
                                 {.placement = MessagePlacement::Paired, .step_end = false});
@@ -156,6 +174,18 @@ TEST(Lower, SendsNothingOnOneActor) {
     if (!schedule) continue;  // its rule asks for more actors
     EXPECT_TRUE(lower(*schedule).messages.empty()) << generator.name;
   }
+}
+
+TEST(Lower, PoliciesHaveNames) {
+  std::vector<std::string_view> names;
+  for (const LoweringPolicy& policy : lowering_policies()) {
+    names.push_back(policy.name);
+    EXPECT_EQ(name(policy.placement), policy.name);
+    EXPECT_EQ(parse_lowering(policy.name), policy.placement);
+  }
+  EXPECT_THAT(names, ElementsAre("linear", "paired", "deferred", "naive"));
+  EXPECT_EQ(lowering_policies().front().placement, LowerOptions().placement);
+  EXPECT_EQ(parse_lowering("Linear"), std::nullopt);
 }
 
 TEST(Lower, RefusesADeadlock) {

@@ -11,6 +11,7 @@
 #include "penstock/depend.h"
 #include "penstock/error.h"
 #include "penstock/generate.h"
+#include "penstock/lowering.h"
 #include "penstock/program.h"
 #include "rendezvous.h"
 
@@ -140,8 +141,11 @@ void expect_lowers(const Schedule& schedule) {
   RC_ASSERT(faults(program) == std::vector<std::string>{});
   RC_ASSERT(meets(program, Rendezvous::OneByOne));
   RC_ASSERT(meets(program, Rendezvous::Grouped));
+  for (const LoweringPolicy& policy : lowering_policies()) {
+    RC_ASSERT(faults(lower(schedule, {.placement = policy.placement})) ==
+              std::vector<std::string>{});
+  }
   const Program paired = lower(schedule, {.placement = MessagePlacement::Paired});
-  RC_ASSERT(faults(paired) == std::vector<std::string>{});
   RC_ASSERT(meets(paired, Rendezvous::Grouped));
   const Schedule one = on_one_actor(schedule);
   RC_ASSERT(check(one) == std::vector<Problem>{});

@@ -18,32 +18,6 @@ struct Verdict {
   bool grouped;
 };
 
-// The same program with receives before their consumers and sends after their producers.
-Program naive(Program program) {
-  std::vector<std::vector<std::int32_t>> sends(program.computes.size());
-  for (std::size_t i = 0; i < program.messages.size(); ++i) {
-    sends[static_cast<std::size_t>(program.messages[i].producer)].push_back(
-        static_cast<std::int32_t>(i));
-  }
-  for (std::vector<Action>& actions : program.actions) actions.clear();
-  for (std::size_t i = 0; i < program.computes.size();) {
-    auto& actions = program.actions[static_cast<std::size_t>(program.computes[i].actor)];
-    std::size_t end = i + 1;
-    while (end < program.computes.size() && program.computes[end].overlaps_previous) ++end;
-    for (std::size_t k = i; k < end; ++k) {
-      const std::int32_t awaits = program.computes[k].awaits;
-      if (awaits >= 0) actions.push_back({ActionKind::Receive, awaits});
-    }
-    for (std::size_t k = i; k < end; ++k) {
-      actions.push_back({ActionKind::Compute, static_cast<std::int32_t>(k)});
-    }
-    for (; i < end; ++i) {
-      for (const std::int32_t message : sends[i]) actions.push_back({ActionKind::Send, message});
-    }
-  }
-  return program;
-}
-
 class Matrix : public testing::TestWithParam<Verdict> {};
 
 TEST_P(Matrix, AgreesWithTheIndependentChecker) {
@@ -53,7 +27,8 @@ TEST_P(Matrix, AgreesWithTheIndependentChecker) {
   EXPECT_TRUE(meets(linear, Rendezvous::OneByOne)) << "the linear order always gets through";
   EXPECT_TRUE(meets(linear, Rendezvous::Grouped));
 
-  const Program plain = naive(linear);
+  const LowerOptions naive{.placement = MessagePlacement::Naive, .step_end = false};
+  const Program plain = lower(schedule, naive);
   EXPECT_EQ(meets(plain, Rendezvous::OneByOne), verdict.one_by_one);
   EXPECT_EQ(meets(plain, Rendezvous::Grouped), verdict.grouped);
 

@@ -4,6 +4,7 @@
 
 #include "longest_path.h"
 #include "penstock/check.h"
+#include "penstock/lowering.h"
 #include "random_schedules.h"
 #include "scenarios.h"
 
@@ -22,7 +23,8 @@ Case any_case(const CostChoice& choice) {
   Case one{
       .random = random_schedule(*rc::gen::arbitrary<std::uint64_t>()), .costs = {}, .program = {}};
   one.costs = random_costs(one.random.schedule, *rc::gen::arbitrary<std::uint64_t>(), choice);
-  const auto placement = *rc::gen::element(MessagePlacement::Linear, MessagePlacement::Paired);
+  const auto policies = lowering_policies();
+  const auto placement = policies[*rc::gen::inRange<std::size_t>(0, policies.size())].placement;
   one.program = lower(one.random.schedule, {.placement = placement});
   return one;
 }
@@ -139,16 +141,19 @@ RC_GTEST_PROP(Property, TimelinesKeepTheRules, ()) {
   }
 }
 
-// A program that lower() made for rendezvous gets through; a single stream may get stuck where the
-// receives stand late, and says so.
+// Where receives stand late, a rendezvous or a single stream may get stuck, and says so.
 RC_GTEST_PROP(Property, NothingHangs, ()) {
   const Case one = any_case({.bandwidth = true, .step_end = true});
-  simulate(one.program, one.costs, {.p2p = P2p::Blocking});
-  try {
-    simulate(one.program, one.costs, {.p2p = P2p::SingleStream});
-  } catch (const Error& error) {
-    RC_ASSERT(error.problems().front().what.find("waits for actor") != std::string::npos);
+  for (const P2p mode : kModes) {
+    try {
+      simulate(one.program, one.costs, {.p2p = mode});
+    } catch (const Error& error) {
+      RC_ASSERT(mode != P2p::Async);
+      RC_ASSERT(error.problems().front().what.find("waits for actor") != std::string::npos);
+    }
   }
+  const Program paired = lower(one.random.schedule, {.placement = MessagePlacement::Paired});
+  simulate(paired, one.costs, {.p2p = P2p::Blocking});
 }
 
 // Contention costs time and never saves any, for a fixed order per lane.

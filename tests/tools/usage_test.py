@@ -61,6 +61,7 @@ def wrong_values_of_options_are_wrong_usage():
     penstock("draw", "1f1b", "extra", code=2)
     penstock("generate", "1f1b", "--to", "yaml", code=2)
     penstock("simulate", "--schedule", "1f1b", "--p2p", "sometimes", code=2)
+    penstock("simulate", "--schedule", "1f1b", "--lowering", "lineal", code=2)
     penstock("simulate", "--schedule", "1f1b", "--slow-down", "9=2", code=2)
     penstock("simulate", "--schedule", "1f1b", "--jitter", "0.1", "--seed", "-1", code=2)
     penstock("simulate", "--schedule", "1f1b", "--costs", "F=1,B=2", "--costs-file", "x", code=2)

@@ -66,8 +66,9 @@ SimulateOptions simulate_options(const Arguments& arguments, std::int32_t actors
           .slow_down = slow_downs(arguments, actors)};
 }
 
-// Receives stand right before their use where a transfer holds the compute lane.
+// By default receives stand right before their use where a transfer holds the compute lane.
 MessagePlacement placement(const Arguments& arguments) {
+  if (arguments.has("lowering")) return lowering_from(arguments);
   return arguments.text_or("p2p", "async") == "blocking" ? MessagePlacement::Paired
                                                          : MessagePlacement::Linear;
 }

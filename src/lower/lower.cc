@@ -1,14 +1,13 @@
-#include <algorithm>
-#include <map>
 #include <span>
 #include <utility>
 
 #include "channels.h"
 #include "deadlock_ring.h"
 #include "linear_order.h"
+#include "lower/place.h"
+#include "lower/step_end.h"
 #include "penstock/depend.h"
 #include "penstock/program.h"
-#include "rendezvous.h"
 
 namespace penstock {
 namespace {
@@ -17,12 +16,11 @@ std::size_t index(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
 
-// Writes a program's computes, messages and actions along the linear order.
+// Writes a program's computes, messages and actions along the linear order: the policy `linear`.
 class Lowering {
  public:
-  Lowering(const Dependencies& dependencies, MessagePlacement placement, Program& program)
+  Lowering(const Dependencies& dependencies, Program& program)
       : dependencies_(dependencies),
-        placement_(placement),
         program_(program),
         stages_(program.schedule.pipeline.stages),
         channels_(channels_of(program.schedule.pipeline)),
@@ -54,7 +52,7 @@ class Lowering {
     }
   }
 
-  // A pair's inputs are received before it, and its results leave when both are done.
+  // A pair's results leave when both are done.
   void take(std::int32_t actor, std::span<const Step> steps) {
     std::vector<Action>& actions = program_.actions[index(actor)];
     auto number = static_cast<std::int32_t>(program_.computes.size());
@@ -63,8 +61,6 @@ class Lowering {
       if (awaits >= 0) {
         program_.messages[index(awaits)].consumer =
             static_cast<std::int32_t>(program_.computes.size());
-        if (placement_ == MessagePlacement::Paired)
-          actions.push_back({ActionKind::Receive, awaits});
       }
       program_.computes.push_back({step.op, actor, awaits, step.overlaps_previous});
     }
@@ -98,57 +94,16 @@ class Lowering {
                                  .number = sent_[index(channel)]++});
     message_of_[index(dependencies_.result(op))] = message;
     program_.actions[index(actor)].push_back({ActionKind::Send, message});
-    if (placement_ == MessagePlacement::Linear) {
-      program_.actions[index(to)].push_back({ActionKind::Receive, message});
-    }
+    program_.actions[index(to)].push_back({ActionKind::Receive, message});
   }
 
   const Dependencies& dependencies_;
-  const MessagePlacement placement_;
   Program& program_;
   const std::vector<Stage>& stages_;
   const Channels channels_;
   std::vector<std::int32_t> sent_;        // by channel
   std::vector<std::int32_t> message_of_;  // by result; -1: stays on its actor
 };
-
-// The groups asked for, then the mirrored copies of each part.
-std::vector<std::vector<std::int32_t>> shared_groups(const Pipeline& pipeline,
-                                                     const LowerOptions& options) {
-  std::vector<std::vector<std::int32_t>> groups = options.shared;
-  std::map<std::int32_t, std::vector<std::int32_t>> copies;
-  for (std::size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
-    copies[pipeline.stages[stage].part].push_back(static_cast<std::int32_t>(stage));
-  }
-  for (auto& [part, stages] : copies) {
-    if (stages.size() > 1) groups.push_back(std::move(stages));
-  }
-  return groups;
-}
-
-// Every actor's list ends in the same global order, so that collectives meet.
-void write_step_end(Program& program) {
-  const std::vector<Stage>& stages = program.schedule.pipeline.stages;
-  for (std::size_t group = 0; group < program.shared.size(); ++group) {
-    std::vector<std::int32_t> actors;
-    for (const std::int32_t stage : program.shared[group]) {
-      actors.push_back(stages[index(stage)].actor);
-    }
-    std::sort(actors.begin(), actors.end());
-    actors.erase(std::unique(actors.begin(), actors.end()), actors.end());
-    for (const std::int32_t actor : actors) {
-      program.actions[index(actor)].push_back(
-          {ActionKind::ReduceGradients, static_cast<std::int32_t>(group)});
-    }
-  }
-  for (std::vector<Action>& actions : program.actions) {
-    actions.push_back({ActionKind::GlobalNorm, 0});
-  }
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    program.actions[index(stages[stage].actor)].push_back(
-        {ActionKind::Update, static_cast<std::int32_t>(stage)});
-  }
-}
 
 }  // namespace
 
@@ -163,14 +118,9 @@ Program lower(Schedule schedule, const LowerOptions& options) {
       problems.push_back({"/order", "an op waits for one that nobody runs", {}});
     throw Error(std::move(problems));
   }
-  Lowering(dependencies, options.placement, program).write(order);
-  if (options.placement == MessagePlacement::Paired && !meets(program, Rendezvous::Grouped)) {
-    program.computes.clear();
-    program.messages.clear();
-    program.actions.clear();
-    Lowering(dependencies, MessagePlacement::Linear, program).write(order);
-  }
-  program.shared = shared_groups(program.schedule.pipeline, options);
+  Lowering(dependencies, program).write(order);
+  place_transfers(options.placement, program);
+  program.shared = shared_groups(program.schedule.pipeline, options.shared);
   if (options.step_end) write_step_end(program);
   return program;
 }

@@ -1,0 +1,51 @@
+#include "lower/step_end.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int32_t>> shared_groups(
+    const Pipeline& pipeline, std::vector<std::vector<std::int32_t>> groups) {
+  std::map<std::int32_t, std::vector<std::int32_t>> copies;
+  for (std::size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
+    copies[pipeline.stages[stage].part].push_back(static_cast<std::int32_t>(stage));
+  }
+  for (auto& [part, stages] : copies) {
+    if (stages.size() > 1) groups.push_back(std::move(stages));
+  }
+  return groups;
+}
+
+void write_step_end(Program& program) {
+  const std::vector<Stage>& stages = program.schedule.pipeline.stages;
+  for (std::size_t group = 0; group < program.shared.size(); ++group) {
+    std::vector<std::int32_t> actors;
+    for (const std::int32_t stage : program.shared[group]) {
+      actors.push_back(stages[index(stage)].actor);
+    }
+    std::sort(actors.begin(), actors.end());
+    actors.erase(std::unique(actors.begin(), actors.end()), actors.end());
+    for (const std::int32_t actor : actors) {
+      program.actions[index(actor)].push_back(
+          {ActionKind::ReduceGradients, static_cast<std::int32_t>(group)});
+    }
+  }
+  for (std::vector<Action>& actions : program.actions) {
+    actions.push_back({ActionKind::GlobalNorm, 0});
+  }
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    program.actions[index(stages[stage].actor)].push_back(
+        {ActionKind::Update, static_cast<std::int32_t>(stage)});
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,19 @@
+// File: step_end.h. What follows an actor's last op: gradients are summed, norms exchanged, weights
+// updated.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "penstock/program.h"
+
+namespace penstock {
+
+// The groups asked for, then the mirrored copies of each part.
+std::vector<std::vector<std::int32_t>> shared_groups(const Pipeline& pipeline,
+                                                     std::vector<std::vector<std::int32_t>> groups);
+
+// Every actor's list ends in the same global order, so that collectives meet.
+void write_step_end(Program& program);
+
+}  // namespace penstock
