@@ -166,7 +166,10 @@ void refuse_unless_derivable(const Schedule& schedule, Format format) {
       !lack.empty()) {
     refuse(lack);
   }
-  if (pipeline.routes.size() != 1) refuse(fmt::format("it has {} routes", pipeline.routes.size()));
+  if (pipeline.routes.size() != 1) {
+    refuse(fmt::format("it has {} routes, where a stage feeds the one numbered after it",
+                       pipeline.routes.size()));
+  }
   std::vector<Problem> problems;
   const Schedule derived = schedule_from_order(schedule.order, {}, problems);
   if (problems.empty() && derived.pipeline.routes != pipeline.routes) {

@@ -120,7 +120,10 @@ TEST(ScheduleText, RefusesWhatItCannotHold) {
   const std::string head = "schedule 'mine': text cannot hold it: ";
   const std::string tail = "\n  hint: write it as json";
   EXPECT_EQ(refusal([](Pipeline&) {}), "");
-  EXPECT_EQ(refusal([](Pipeline& p) { p.routes = {{0}, {1}}; }), head + "it has 2 routes" + tail);
+  EXPECT_EQ(refusal([](Pipeline& p) {
+              p.routes = {{0}, {1}};
+            }),
+            head + "it has 2 routes, where a stage feeds the one numbered after it" + tail);
   EXPECT_EQ(refusal([](Pipeline& p) {
               p.routes = {{1, 0}};
             }),

@@ -270,7 +270,8 @@ TEST(TorchSchedule, RefusesWhatATableCannotHold) {
   EXPECT_EQ(refusal(parse("0: 0F0\n1:")), head + "actor 1 has no op" + tail);
   Schedule schedule = parse("0: 0F0\n1: 1F0");
   schedule.pipeline.routes = {{0}, {1}};
-  EXPECT_EQ(refusal(schedule), head + "it has 2 routes" + tail);
+  EXPECT_EQ(refusal(schedule),
+            head + "it has 2 routes, where a stage feeds the one numbered after it" + tail);
   EXPECT_EQ(message_of([] { write_schedule(parse("0: 0F0"), Format::TorchOld); }),
             "schedule '': torch-old is read, not written\n"
             "  hint: write torch-compute or torch-comms");

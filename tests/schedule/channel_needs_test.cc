@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../generate_near.h"
 #include "penstock/generate.h"
 #include "penstock/program.h"
 #include "tables.h"
@@ -81,8 +82,7 @@ TEST(ChannelNeeds, OfGpipeAreAllMicrobatches) {
 
 class Needs : public testing::TestWithParam<const char*> {};
 
-TEST_P(Needs, AgreeWithHappensBefore) {
-  const Program program = lower(schedule_of(read_rows(GetParam())));
+void expect_agreement(const Program& program) {
   std::map<Key, std::int32_t> found;
   for (const ChannelNeed& need : channel_needs(program)) {
     found[{need.from, need.to, need.kind}] = need.pending;
@@ -90,6 +90,22 @@ TEST_P(Needs, AgreeWithHappensBefore) {
     EXPECT_LE(need.posted, need.messages);
   }
   EXPECT_EQ(found, pending(program));
+}
+
+TEST_P(Needs, AgreeWithHappensBefore) {
+  expect_agreement(lower(schedule_of(read_rows(GetParam()))));
+}
+
+TEST(ChannelNeeds, OfTheCatalogueAgreeWithHappensBefore) {
+  for (const Generator& generator : generators()) {
+    SCOPED_TRACE(generator.name);
+    for (const std::int32_t actors : {2, 4}) {
+      const auto schedule =
+          generate_near(generator.name, {.actors = actors, .chunks = 2, .microbatches = 4});
+      ASSERT_TRUE(schedule);
+      expect_agreement(lower(*schedule));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Needs,

@@ -227,6 +227,13 @@ TEST(PlanHash, TellsPlansApart) {
   EXPECT_NE(plan_hash(lower(schedule, {.shared = {{0, 3}}})), hash);
   EXPECT_NE(plan_hash(lower(generate("gpipe", {.actors = 4, .microbatches = 8}))), hash);
   EXPECT_NE(plan_hash(lower(generate("1f1b", {.actors = 4, .microbatches = 9}))), hash);
+  const GenerateOptions eight{.actors = 4, .microbatches = 8};
+  EXPECT_NE(plan_hash(lower(generate("dualpipe", eight))),
+            plan_hash(lower(generate(
+                "dualpipe", {.actors = 4, .microbatches = 8, .option = {{"fused", "0"}}}))));
+  Schedule other_way = generate("dualpipe", eight);
+  std::swap(other_way.pipeline.stages[0].part, other_way.pipeline.stages[1].part);
+  EXPECT_NE(plan_hash(lower(other_way)), plan_hash(lower(generate("dualpipe", eight))));
   Schedule sequences = schedule;
   sequences.pipeline.microbatches[3].sequences = 2;
   EXPECT_NE(plan_hash(lower(sequences)), hash);
