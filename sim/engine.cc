@@ -39,9 +39,11 @@ std::vector<std::int32_t> slices_of(const Pipeline& pipeline) {
 
 // 0 unless every microbatch says how long its slices are.
 std::int64_t tokens_of(const Pipeline& pipeline) {
+  const auto is_one = [](std::int32_t tokens) { return tokens == 1; };
   std::int64_t tokens = 0;
   for (const Microbatch& microbatch : pipeline.microbatches) {
-    if (microbatch.slice_tokens.empty()) return 0;
+    const std::vector<std::int32_t>& slices = microbatch.slice_tokens;
+    if (std::all_of(slices.begin(), slices.end(), is_one)) return 0;
     for (const std::int32_t slice : microbatch.slice_tokens) {
       tokens += std::int64_t{slice} * microbatch.sequences;
     }

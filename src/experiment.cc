@@ -1,5 +1,7 @@
 #include "penstock/experiment.h"
 
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "penstock/check.h"
@@ -7,6 +9,7 @@
 #include "penstock/files.h"
 #include "penstock/formats.h"
 #include "penstock/generate.h"
+#include "problem_list.h"
 
 namespace penstock {
 namespace {
@@ -17,6 +20,7 @@ Schedule generated(const Experiment& experiment) {
                                                .chunks = experiment.parallel.chunks,
                                                .microbatches = experiment.microbatches(),
                                                .slices = experiment.schedule.slices,
+                                               .sequence = experiment.batch.sequence,
                                                .option = experiment.schedule.option});
   } catch (const Error& error) {
     std::vector<Problem> problems = error.problems();
@@ -35,6 +39,37 @@ void compare_size(const Experiment& experiment, std::string_view key, std::size_
                       "make the two agree"});
 }
 
+// Slices that add up to `tokens`.
+std::string even_lengths(std::int32_t tokens, std::int32_t slices) {
+  const std::int32_t shortest = tokens / slices;
+  const std::int32_t longer = tokens % slices;
+  if (shortest == 0) return fmt::format("at most {} slices", tokens);
+  if (longer == 0) return fmt::format("{} tokens each, for example", shortest);
+  return fmt::format("{} tokens, and {} for the first {}, for example", shortest, shortest + 1,
+                     longer);
+}
+
+// The slices of a microbatch are the whole sequence.
+void compare_slices(const Experiment& experiment, const Pipeline& pipeline,
+                    std::vector<Problem>& problems) {
+  const std::int32_t sequence = experiment.batch.sequence;
+  if (sequence == 0) return;
+  ProblemList misfits;
+  for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
+    const std::vector<std::int32_t>& slices = pipeline.microbatches[m].slice_tokens;
+    const std::int64_t sum = std::accumulate(slices.begin(), slices.end(), std::int64_t{0});
+    if (slices.empty() || sum == sequence) continue;
+    misfits.add([&] {
+      return Problem{
+          fmt::format("{}:/microbatches/{}/slice_tokens", experiment.schedule.file, m),
+          fmt::format("the slices of microbatch {} add up to {} tokens, batch.sequence is {}", m,
+                      sum, sequence),
+          even_lengths(sequence, pipeline.microbatches[m].slices())};
+    });
+  }
+  for (Problem& problem : misfits.take()) problems.push_back(std::move(problem));
+}
+
 Schedule from_file(const Experiment& experiment) {
   const std::string& path = experiment.schedule.file;
   Schedule schedule = read_schedule(read_file(path), path);
@@ -45,6 +80,7 @@ Schedule from_file(const Experiment& experiment) {
                static_cast<std::size_t>(pipeline.actors), "actors", problems);
   compare_size(experiment, "batch", static_cast<std::size_t>(experiment.microbatches()),
                pipeline.microbatches.size(), "microbatches", problems);
+  compare_slices(experiment, pipeline, problems);
   if (!problems.empty()) throw Error(std::move(problems));
   return schedule;
 }

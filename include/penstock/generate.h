@@ -17,6 +17,7 @@ struct GenerateOptions {
   std::int32_t chunks = 1;  // stages per actor
   std::int32_t microbatches = 1;
   std::int32_t slices = 1;                         // token slices per microbatch
+  std::int32_t sequence = 0;                       // tokens per sequence; 0: not known
   std::map<std::string, std::string> option = {};  // --option k=v, e.g. group=4
 };
 

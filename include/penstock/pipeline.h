@@ -21,7 +21,8 @@ using Route = std::vector<std::int32_t>;
 struct Microbatch {
   std::int32_t route = 0;
   std::int32_t sequences = 1;
-  // Tokens of each slice (TeraPipe, Seq1F1B); empty: one slice that is the whole sequence.
+  // Tokens of each slice (TeraPipe, Seq1F1B); empty: one slice that is the whole sequence. 1 each:
+  // into how many slices is known, but not how long they are.
   std::vector<std::int32_t> slice_tokens = {};
 
   std::int32_t slices() const {

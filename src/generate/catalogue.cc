@@ -7,6 +7,7 @@
 #include "members.h"
 #include "penstock/error.h"
 #include "penstock/nearest.h"
+#include "slices.h"
 
 namespace penstock {
 namespace {
@@ -37,6 +38,8 @@ constexpr Generator kGenerators[] = {
     {"bitpipe", "two Vs in opposite directions, four chunks per actor", "", "variant", &bitpipe},
     {"hanayo", "waves down the actors and back up, one copy of the weights", "", "", &hanayo},
     {"deepspeed_1f1b", "1f1b by DeepSpeed's numbered steps", "", "", &deepspeed_1f1b},
+    {"seq1f1b", "1f1b over slices of the sequence: few tokens in flight", "", "tokens", &seq1f1b},
+    {"terapipe", "gpipe over slices of the sequence", "", "tokens", &terapipe},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -73,12 +76,20 @@ std::vector<std::string_view> words(std::string_view text) {
   return found;
 }
 
+// A generator that is told how long the slices are makes some.
+bool slices_microbatches(const Generator& generator) {
+  const std::vector<std::string_view> known = words(generator.options);
+  return std::find(known.begin(), known.end(), "tokens") != known.end();
+}
+
 void check_sizes(const Generator& generator, const GenerateOptions& options,
                  std::vector<Problem>& problems) {
-  const std::pair<const char*, std::int32_t> sizes[] = {{"actors", options.actors},
-                                                        {"chunks", options.chunks},
-                                                        {"microbatches", options.microbatches},
-                                                        {"slices", options.slices}};
+  const bool slices = slices_microbatches(generator);
+  const std::pair<const char*, std::int32_t> sizes[] = {
+      {"actors", options.actors},
+      {"chunks", options.chunks},
+      {"microbatches", options.microbatches},
+      {"slices", slices ? slice_count(options) : options.slices}};
   double ops = 2;  // a forward and a backward
   for (const auto& [what, size] : sizes) {
     ops *= size;
@@ -94,10 +105,10 @@ void check_sizes(const Generator& generator, const GenerateOptions& options,
         {"schedule",
          fmt::format("{} actors, {} chunks, {} microbatches and {} slices make more "
                      "than 50 million ops",
-                     options.actors, options.chunks, options.microbatches, options.slices),
+                     options.actors, options.chunks, options.microbatches, sizes[3].second),
          "ask for fewer microbatches"});
   }
-  if (options.slices > 1) {
+  if (options.slices > 1 && !slices) {
     problems.push_back({"slices", fmt::format("{} does not slice microbatches", generator.name),
                         "leave out slices"});
   }

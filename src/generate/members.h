@@ -1,7 +1,7 @@
 // File: members.h. The generators, one file each; catalogue.cc lists them.
 //
 // Each is a pure function of its options, called by generate() with sizes of at least 1, known
-// option keys, and one slice.
+// option keys, and one slice unless they take tokens.
 #pragma once
 
 #include "penstock/generate.h"
@@ -26,5 +26,7 @@ Schedule chimera(const GenerateOptions& options);
 Schedule bitpipe(const GenerateOptions& options);
 Schedule hanayo(const GenerateOptions& options);
 Schedule deepspeed_1f1b(const GenerateOptions& options);
+Schedule seq1f1b(const GenerateOptions& options);
+Schedule terapipe(const GenerateOptions& options);
 
 }  // namespace penstock

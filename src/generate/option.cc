@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,20 @@ namespace {
 const std::string* given(const GenerateOptions& options, const std::string& key) {
   const auto found = options.option.find(key);
   return found == options.option.end() ? nullptr : &found->second;
+}
+
+// A whole number of at least 1, or nothing.
+std::optional<std::int32_t> positive(std::string_view text) {
+  std::int32_t value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc{} || end != last || value < 1) return std::nullopt;
+  return value;
+}
+
+std::string_view without_spaces(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 }  // namespace
@@ -34,14 +49,34 @@ std::int32_t number_option(const GenerateOptions& options, const std::string& ke
                            std::int32_t otherwise, std::vector<Problem>& problems) {
   const std::string* text = given(options, key);
   if (text == nullptr) return otherwise;
-  std::int32_t value = 0;
-  const char* last = text->data() + text->size();
-  const auto [end, error] = std::from_chars(text->data(), last, value);
-  if (error == std::errc{} && end == last && value >= 1) return value;
+  if (const auto value = positive(*text)) return *value;
   problems.push_back({fmt::format("option {}", key),
                       fmt::format("'{}' is no positive number", *text),
                       fmt::format("for example {}=4", key)});
   return otherwise;
+}
+
+std::vector<std::int32_t> numbers_option(const GenerateOptions& options, const std::string& key,
+                                         std::vector<Problem>& problems) {
+  const std::string* text = given(options, key);
+  if (text == nullptr) return {};
+  std::vector<std::int32_t> values;
+  std::string_view rest = without_spaces(*text);
+  if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
+  for (bool more = true; more;) {
+    const std::size_t comma = rest.find(',');
+    more = comma != std::string_view::npos;
+    const std::string_view entry = without_spaces(rest.substr(0, comma));
+    rest.remove_prefix(more ? comma + 1 : rest.size());
+    if (const auto value = positive(entry)) {
+      values.push_back(*value);
+    } else {
+      problems.push_back({fmt::format("option {}", key),
+                          fmt::format("'{}' is no positive number", entry),
+                          fmt::format("for example {}=512,512", key)});
+    }
+  }
+  return values;
 }
 
 bool switch_option(const GenerateOptions& options, const std::string& key, bool otherwise,

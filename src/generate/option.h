@@ -25,6 +25,11 @@ std::string_view word_option(const GenerateOptions& options, const std::string& 
 std::int32_t number_option(const GenerateOptions& options, const std::string& key,
                            std::int32_t otherwise, std::vector<Problem>& problems);
 
+// "120,120,64" (or a JSON array of the same, as an experiment has it) given for `key`: numbers of
+// at least 1; none when it is not given.
+std::vector<std::int32_t> numbers_option(const GenerateOptions& options, const std::string& key,
+                                         std::vector<Problem>& problems);
+
 // The value given for `key`, 0 or 1; `otherwise` when none is given.
 bool switch_option(const GenerateOptions& options, const std::string& key, bool otherwise,
                    std::vector<Problem>& problems);

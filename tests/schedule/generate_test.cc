@@ -103,6 +103,64 @@ INSTANTIATE_TEST_SUITE_P(
                     Reference{"other/1F1B-V_p4_m8.csv", "1f1b_v", sizes(4, 2, 8)},
                     Reference{"other/1F1B-V_p4_m12.csv", "1f1b_v", sizes(4, 1, 12)}));
 
+// The files write slice 0 out: "0F1.0".
+std::vector<Row> read_sliced_rows(const std::string& file) {
+  std::vector<Row> rows = read_rows(file);
+  for (Row& row : rows) {
+    for (std::string& cell : row) {
+      if (cell.ends_with(".0")) cell.resize(cell.size() - 2);
+    }
+  }
+  return rows;
+}
+
+TEST(SlicedOrder, IsTheReferenceCellForCell) {
+  const auto rows = [](int microbatches, int slices) {
+    return rows_of(
+        generate("seq1f1b", {.actors = 4, .microbatches = microbatches, .slices = slices}));
+  };
+  EXPECT_EQ(rows(4, 2), read_sliced_rows("other/seq1f1b_p4_m4_k2.csv"));
+  EXPECT_EQ(rows(8, 4), read_sliced_rows("other/seq1f1b_p4_m8_k4.csv"));
+}
+
+TEST(SlicedOrder, OneSliceIsTheScheduleWithoutSlices) {
+  for (const int p : {1, 2, 4, 5}) {
+    for (const int m : {1, 3, 4, 8}) {
+      EXPECT_EQ(generate("seq1f1b", sizes(p, 1, m)).order, generate("1f1b", sizes(p, 1, m)).order);
+      EXPECT_EQ(generate("terapipe", sizes(p, 1, m)).order,
+                generate("gpipe", sizes(p, 1, m)).order);
+    }
+    EXPECT_EQ(generate("seq1f1b", sizes(p, 3, 2 * p)).order,
+              generate("interleaved_1f1b", sizes(p, 3, 2 * p)).order);
+  }
+}
+
+TEST(SlicedOrder, LengthsAreThoseGivenOrEven) {
+  const auto lengths = [](const GenerateOptions& options) {
+    const Schedule schedule = generate("seq1f1b", options);
+    EXPECT_THAT(check(schedule), testing::IsEmpty());
+    for (const Microbatch& microbatch : schedule.pipeline.microbatches) {
+      EXPECT_EQ(microbatch, schedule.pipeline.microbatches.front());
+    }
+    return schedule.pipeline.microbatches.front().slice_tokens;
+  };
+  using Lengths = std::vector<std::int32_t>;
+  EXPECT_EQ(lengths({.actors = 2, .microbatches = 2, .slices = 3}), Lengths({1, 1, 1}));
+  EXPECT_EQ(lengths({.actors = 2, .microbatches = 2, .slices = 3, .sequence = 64}),
+            Lengths({22, 21, 21}));
+  EXPECT_EQ(lengths({.actors = 2, .microbatches = 2, .sequence = 64}), Lengths());
+  for (const char* text : {"30,20,14", "[30, 20, 14]"}) {
+    EXPECT_EQ(lengths({.actors = 2,
+                       .microbatches = 2,
+                       .slices = 3,
+                       .sequence = 64,
+                       .option = {{"tokens", text}}}),
+              Lengths({30, 20, 14}));
+    EXPECT_EQ(lengths({.actors = 2, .microbatches = 2, .option = {{"tokens", text}}}),
+              Lengths({30, 20, 14}));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Others, Order,
                          testing::Values(Reference{"other/deepspeed_trainschedule_p4_m8.csv",
                                                    "deepspeed_1f1b", sizes(4, 1, 8)},

@@ -115,10 +115,14 @@ Schedule any_schedule() {
 }
 
 // Sizes at random; options where they are numbers that a rule may refuse.
-GenerateOptions any_options(std::string_view name) {
+GenerateOptions any_options(const Generator& generator) {
+  const auto takes = [&](std::string_view option) {
+    return generator.options.find(option) != std::string_view::npos;
+  };
   GenerateOptions options{
       .actors = number(1, 9), .chunks = number(1, 4), .microbatches = number(1, 20)};
-  if (name == "interleaved_1f1b" && chance(2)) {
+  if (takes("tokens")) options.slices = number(1, 5);
+  if (takes("group") && chance(2)) {
     options.option["group"] = std::to_string(number(1, 20));
   }
   if (name == "zb_v" && chance(2)) options.option["variant"] = "sailsg";
@@ -130,7 +134,7 @@ Schedule any_generated() {
   const Generator& generator =
       all[static_cast<std::size_t>(number(0, static_cast<std::int32_t>(all.size()) - 1))];
   RC_TAG(std::string(generator.name));
-  const auto schedule = generate_near(generator.name, any_options(generator.name));
+  const auto schedule = generate_near(generator.name, any_options(generator));
   if (!schedule) RC_DISCARD("refused");
   return *schedule;
 }

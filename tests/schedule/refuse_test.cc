@@ -63,8 +63,48 @@ TEST(Refuse, Slices) {
               ElementsAre("slices: gpipe does not slice microbatches\n  hint: leave out slices"));
 }
 
+TEST(Refuse, SlicesThatAreNotTheSequence) {
+  const auto refused = [](int slices, int sequence, const char* tokens) {
+    GenerateOptions options{.actors = 2, .microbatches = 2, .slices = slices, .sequence = sequence};
+    if (tokens != nullptr) options.option["tokens"] = tokens;
+    const std::vector<std::string> one = refusal("seq1f1b", options);
+    EXPECT_EQ(one, refusal("terapipe", options));
+    return one;
+  };
+  EXPECT_THAT(refused(1, 8, "3,3"),
+              ElementsAre("option tokens: slices of 3, 3 tokens add up to 6, the sequence has 8\n"
+                          "  hint: 4, 4 would do"));
+  EXPECT_THAT(refused(2, 9, "5,5"),
+              ElementsAre("option tokens: slices of 5, 5 tokens add up to 10, the sequence has 9\n"
+                          "  hint: 5, 4 would do"));
+  EXPECT_THAT(refused(3, 8, "3,3"), ElementsAre("option tokens: 2 lengths for 3 slices\n"
+                                                "  hint: one per slice, or leave out slices",
+                                                HasSubstr("add up to 6, the sequence has 8")));
+  EXPECT_THAT(refused(9, 8, nullptr),
+              ElementsAre("slices: 9 slices of a sequence of 8 tokens\n"
+                          "  hint: at most 8: a slice has at least one token"));
+  EXPECT_THAT(refused(1, 1, "1,1,1"), ElementsAre(HasSubstr("hint: ask for fewer slices")));
+  EXPECT_THAT(refused(1, 0, "4,0,x,"), ElementsAre("option tokens: '0' is no positive number\n"
+                                                   "  hint: for example tokens=512,512",
+                                                   HasSubstr("'x' is no positive number"),
+                                                   HasSubstr("'' is no positive number")));
+  EXPECT_THAT(refused(8, 8, nullptr), testing::IsEmpty());
+}
+
+TEST(Refuse, GroupsThatSlicedChunksDoNotFill) {
+  const auto refused = [](int microbatches, int slices) {
+    return refusal("seq1f1b",
+                   {.actors = 4, .chunks = 2, .microbatches = microbatches, .slices = slices});
+  };
+  EXPECT_THAT(refused(7, 2), ElementsAre("microbatches: seq1f1b with 2 chunks takes microbatches "
+                                         "in groups of 2, which 7 are not\n"
+                                         "  hint: 6 or 8 microbatches would do"));
+  EXPECT_THAT(refused(1, 3), ElementsAre(HasSubstr("hint: 2 microbatches would do")));
+  EXPECT_THAT(refused(1, 4), testing::IsEmpty());
+}
+
 TEST(Refuse, ChunksWhereThereIsOneStageEach) {
-  for (const char* name : {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2"}) {
+  for (const char* name : {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2", "terapipe"}) {
     EXPECT_THAT(refusal(name, {.actors = 2, .chunks = 2, .microbatches = 2}),
                 ElementsAre(std::string("chunks: ") + name +
                             " has one stage per actor, not 2\n"

@@ -143,5 +143,24 @@ def a_generators_refusal_names_the_experiment():
                                          batch={"global": 11})
 
 
+@case
+def slices_are_the_sequence():
+    text = complaint(schedule={"name": "seq1f1b", "option": {"tokens": [3, 3]}},
+                     batch={"global": 8, "micro": 1, "sequence": 8})
+    assert "FILE:/schedule: slices of 3, 3 tokens add up to 6, the sequence has 8" in text, text
+    assert "hint: 4, 4 would do" in text, text
+
+
+@case
+def slices_of_a_file_are_the_sequence():
+    path = experiment(schedule={"file": "sliced.json"}, batch={"global": 8, "sequence": 64})
+    for lengths, hint in [("30,30", "32 tokens each"), ("20,20,20", "21 tokens, and 22 for the first 1")]:
+        penstock("generate", "seq1f1b", "--actors", 4, "--microbatches", 8, "--option",
+                 f"tokens={lengths}", "-o", path.parent / "sliced.json")
+        text = penstock("simulate", path, code=1).err
+        assert "sliced.json:/microbatches/7/slice_tokens: the slices of microbatch 7 add up to 60" in text, text
+        assert "batch.sequence is 64" in text and hint in text, text
+
+
 if __name__ == "__main__":
     sys.exit(main())
