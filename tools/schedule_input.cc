@@ -11,6 +11,7 @@
 #include "penstock/formats.h"
 #include "penstock/lowering.h"
 #include "penstock/nearest.h"
+#include "search_input.h"
 
 namespace penstock {
 namespace {
@@ -28,6 +29,7 @@ std::map<std::string, std::string> key_values(const std::vector<std::string>& wo
 }
 
 bool names_a_generator(const std::string& word) {
+  if (word == kSearched) return true;
   for (const Generator& generator : generators()) {
     if (generator.name == word || generator.synonym == word) return true;
   }
@@ -105,7 +107,7 @@ Schedule schedule_from(const std::string& word, const Arguments& arguments) {
     refuse_sizes(arguments, word);
     return read_checked_schedule(word, arguments);
   }
-  return generate(word, generate_options(arguments));
+  return named_schedule(word, generate_options(arguments), arguments).schedule;
 }
 
 std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& schedule) {

@@ -91,7 +91,7 @@ const Verb kVerbs[] = {
      1,
      1,
      "Write a built-in schedule to a file",
-     {kSizes, kGenerate},
+     {kSizes, kCosts, kGenerate},
      &run_generate,
      "penstock generate 1f1b --actors 4 --microbatches 8 --to text"},
     {"check",

@@ -8,6 +8,7 @@
 #include "install.h"
 #include "penstock/generate.h"
 #include "penstock/nearest.h"
+#include "search_input.h"
 #include "verbs.h"
 
 namespace penstock {
@@ -25,6 +26,8 @@ std::vector<Entry> schedules() {
     if (!generator.options.empty()) summary += fmt::format(" [{}]", generator.options);
     entries.push_back({std::string(generator.name), std::move(summary)});
   }
+  entries.push_back(
+      {std::string(kSearched), fmt::format("{} [{}]", kSearchedSummary, kSearchedOptions)});
   return entries;
 }
 

@@ -16,6 +16,7 @@
 #include "penstock/trials.h"
 #include "predict.h"
 #include "schedule_input.h"
+#include "search_input.h"
 #include "trials_input.h"
 #include "verbs.h"
 
@@ -105,11 +106,19 @@ void note_unit_costs(const Arguments& arguments) {
   complain("no costs given: every stage op takes F=1, B=2, I=1, W=1 ms (see --costs)");
 }
 
+// A search among the trials, and what it found.
+struct Searched {
+  std::string label;
+  std::int32_t microbatches = 0;
+  SearchResult result;
+};
+
 // What a run of the verb gives: one timeline, or the trials of several schedules with their
 // timelines where there is one size.
 struct Simulated {
   std::vector<Timeline> timelines;
   std::optional<Trials> trials;
+  std::vector<Searched> searches;  // in the order in which they ran
 };
 
 Simulated simulate_generated(const Arguments& arguments) {
@@ -122,7 +131,12 @@ Simulated simulate_generated(const Arguments& arguments) {
   }
   Simulated simulated;
   const auto simulate = [&](const ScheduleRequest& request) {
-    Timeline timeline = simulate_schedule(generate(request.name, request.options), arguments);
+    NamedSchedule named = named_schedule(request.name, request.options, arguments);
+    if (named.search) {
+      simulated.searches.push_back(
+          {request.label, request.options.microbatches, std::move(*named.search)});
+    }
+    Timeline timeline = simulate_schedule(std::move(named.schedule), arguments);
     if (counts.size() == 1) simulated.timelines.push_back(timeline);
     return timeline;
   };
@@ -148,7 +162,7 @@ Timeline simulate_file(const Arguments& arguments) {
 }
 
 Simulated simulated_of(const Arguments& arguments) {
-  if (!arguments.has("schedule")) return {.timelines = {simulate_file(arguments)}, .trials = {}};
+  if (!arguments.has("schedule")) return {.timelines = {simulate_file(arguments)}};
   if (!arguments.positional().empty()) {
     throw UsageError("give CONFIG|SCHEDULE or --schedule, not both");
   }
@@ -159,8 +173,18 @@ Simulated simulated_of(const Arguments& arguments) {
 
 nlohmann::ordered_json as_json(const Simulated& simulated) {
   const auto of = [](const Timeline& timeline) { return report_json(timeline, measure(timeline)); };
-  if (!simulated.trials) return of(simulated.timelines.front());
+  if (!simulated.trials) {
+    nlohmann::ordered_json one = of(simulated.timelines.front());
+    for (const Searched& search : simulated.searches) one["search"] = verdict_json(search.result);
+    return one;
+  }
   nlohmann::ordered_json all = trials_json(*simulated.trials);
+  for (const Searched& search : simulated.searches) {
+    nlohmann::ordered_json one = {{"schedule", search.label},
+                                  {"microbatches", search.microbatches}};
+    one.update(verdict_json(search.result));
+    all["searches"].push_back(std::move(one));
+  }
   all["schedules"] = nlohmann::ordered_json::array();
   for (const Timeline& timeline : simulated.timelines) all["schedules"].push_back(of(timeline));
   return all;
@@ -175,6 +199,15 @@ std::string as_html(const Simulated& simulated) {
 
 std::string as_csv(const Simulated& simulated) {
   return simulated.trials ? trials_csv(*simulated.trials) : report_csv(simulated.timelines);
+}
+
+void print_verdicts(const Simulated& simulated) {
+  const bool sweeps = simulated.trials && simulated.trials->microbatches.size() > 1;
+  for (const Searched& search : simulated.searches) {
+    const std::string at =
+        sweeps ? fmt::format("{} microbatches, ", search.microbatches) : std::string();
+    say(at + verdict(search.label, search.result));
+  }
 }
 
 void print_explanation(const Timeline& timeline, const Arguments& arguments) {
@@ -207,6 +240,7 @@ int run_simulate(const Arguments& arguments) {
     const Timeline& timeline = simulated.timelines.front();
     say(report_table(timeline, measure(timeline)));
   }
+  print_verdicts(simulated);
   return 0;
 }
 

@@ -1,0 +1,32 @@
+// File: budget.h. How many orders may still be priced: the search's only clock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace penstock {
+
+class Budget {
+ public:
+  explicit Budget(std::int64_t orders) : left_(orders) {}
+
+  // False when nothing is left.
+  bool spend() {
+    if (left_ == 0) return false;
+    --left_;
+    return true;
+  }
+  std::int64_t left() const { return left_; }
+
+  // A part of it for somebody else, who gives back what is left.
+  Budget take(std::int64_t orders) {
+    left_ -= orders;
+    return Budget(orders);
+  }
+  void give_back(const Budget& part) { left_ += part.left_; }
+
+ private:
+  std::int64_t left_;
+};
+
+}  // namespace penstock

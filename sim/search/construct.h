@@ -1,0 +1,24 @@
+// File: construct.h. The orders that list scheduling gives.
+#pragma once
+
+#include <optional>
+
+#include "budget.h"
+#include "instance.h"
+#include "pool.h"
+#include "random.h"
+#include "sweep_times.h"
+
+namespace penstock {
+
+// Adds orders to `pool`: every preference under many warm-ups; then, from the best of these, other
+// warm-ups actor by actor.
+void construct(const Instance& instance, Budget& budget, Pool& pool);
+
+// Rebuilds the order of `candidate` by its own times: nodes go by when they start, or by when they
+// must, a quarter of them displaced at random by up to `displaced` of the makespan. Nothing where
+// that leads nowhere, or where ops overlap.
+std::optional<Candidate> rebuild(const Instance& instance, const Candidate& candidate,
+                                 double displaced, Budget& budget, Random& random);
+
+}  // namespace penstock

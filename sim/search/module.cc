@@ -1,0 +1,6 @@
+// The entry of the search's module: see load_search() in search.h.
+#include "penstock/search.h"
+
+extern "C" penstock::Search* penstock_search() {
+  return &penstock::search;
+}

@@ -1,0 +1,148 @@
+#include "search_input.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "penstock/nearest.h"
+#include "schedule_input.h"
+
+namespace penstock {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+// Reads the options one by one and keeps what is wrong.
+class OptionReader {
+ public:
+  explicit OptionReader(const GenerateOptions& options) : options_(options) {
+    const std::vector<std::string_view> known = split(kSearchedOptions, ' ');
+    for (const auto& [key, value] : options.option) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      refuse(key, fmt::format("{} has no such option", kSearched), did_you_mean(key, known));
+    }
+  }
+
+  // At least `least`.
+  template <class Value>
+  void number(const char* key, Value& value, Value least) {
+    if (const std::string* text = given(key)) value = parse(key, *text, least, value);
+  }
+
+  template <class Value>
+  void numbers(const char* key, std::vector<Value>& values) {
+    const std::string* text = given(key);
+    if (text == nullptr) return;
+    for (const std::string_view word : split(*text, '/')) {
+      values.push_back(parse<Value>(key, word, 0, 0));
+    }
+  }
+
+  // Which of `words` is given: -1 for none.
+  int choice(const char* key, const std::vector<std::string_view>& words) {
+    const std::string* text = given(key);
+    if (text == nullptr) return -1;
+    const auto found = std::find(words.begin(), words.end(), *text);
+    if (found != words.end()) return static_cast<int>(found - words.begin());
+    refuse(key, fmt::format("no {} '{}'", key, *text), did_you_mean(*text, words));
+    return -1;
+  }
+
+  void refuse(const std::string& key, std::string what, std::string hint) {
+    problems_.push_back({"option " + key, std::move(what), std::move(hint)});
+  }
+  std::vector<Problem> problems() { return std::move(problems_); }
+
+ private:
+  const std::string* given(const char* key) const {
+    const auto found = options_.option.find(key);
+    return found == options_.option.end() ? nullptr : &found->second;
+  }
+
+  template <class Value>
+  Value parse(const char* key, std::string_view text, Value least, Value otherwise) {
+    Value value{};
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    if (error == std::errc{} && end == last && value >= least && value <= Value(4e18)) return value;
+    refuse(key, fmt::format("'{}' is no number from {} on", text, least),
+           fmt::format("for example {}=4", key));
+    return otherwise;
+  }
+
+  const GenerateOptions& options_;
+  std::vector<Problem> problems_;
+};
+
+// Of one stage per actor and chunk. Sizes that search() refuses need none.
+CostTable costs_of(const GenerateOptions& options, const Arguments& arguments) {
+  const double stages = static_cast<double>(options.actors) * options.chunks;
+  if (options.actors < 1 || options.chunks < 1 || options.microbatches < 1 ||
+      stages * options.microbatches > 1e6) {
+    return {};
+  }
+  const Schedule sizes{
+      .name = std::string(kSearched),
+      .pipeline = loop_pipeline(options.actors, options.chunks, options.microbatches),
+      .order = {}};
+  return costs_from(arguments, sizes).value_or(unit_costs(sizes));
+}
+
+}  // namespace
+
+SearchOptions search_options(const GenerateOptions& options) {
+  SearchOptions search{
+      .actors = options.actors, .chunks = options.chunks, .microbatches = options.microbatches};
+  OptionReader reader(options);
+  reader.numbers("memory", search.in_flight);
+  reader.numbers("memory_bytes", search.bytes);
+  reader.number<std::int64_t>("budget", search.budget, 1);
+  reader.number<std::uint64_t>("seed", search.seed, 0);
+  const int placement = reader.choice("placement", {"loop", "v"});
+  if (placement >= 0) search.placement = placement == 0 ? Placement::Loop : Placement::V;
+  const int split_backward = reader.choice("split", {"0", "1"});
+  if (split_backward >= 0) search.split = split_backward == 1;
+  std::vector<Problem> problems = reader.problems();
+  if (options.slices > 1) {
+    problems.push_back(
+        {"slices", fmt::format("{} does not slice microbatches", kSearched), "leave out slices"});
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+  return search;
+}
+
+NamedSchedule named_schedule(std::string_view name, const GenerateOptions& options,
+                             const Arguments& arguments) {
+  if (name != kSearched) return {generate(name, options), std::nullopt};
+  const SearchOptions search = search_options(options);
+  SearchResult result = load_search()(costs_of(options, arguments), search);
+  Schedule schedule = std::move(result.schedule);
+  return {std::move(schedule), std::move(result)};
+}
+
+std::string verdict(std::string_view label, const SearchResult& result) {
+  return fmt::format("{}: {:.3f} ms, lower bound {:.3f} ms, gap {:.2f} %, from {}\n", label,
+                     to_ms(result.makespan), to_ms(result.bound), 100 * result.gap(),
+                     result.origin);
+}
+
+nlohmann::ordered_json verdict_json(const SearchResult& result) {
+  return {{"makespan_s", to_s(result.makespan)},
+          {"bound_s", to_s(result.bound)},
+          {"gap", result.gap()},
+          {"origin", result.origin}};
+}
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+// File: search_input.h. The schedule called "searched": made for the costs of the command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "command_line.h"
+#include "penstock/generate.h"
+#include "penstock/search.h"
+
+namespace penstock {
+
+// Its row of `penstock list schedules`.
+inline constexpr std::string_view kSearched = "searched";
+inline constexpr std::string_view kSearchedSummary =
+    "the best order found for given costs, with a lower bound";
+inline constexpr std::string_view kSearchedOptions =
+    "memory memory_bytes placement split budget seed";
+
+// --option k=v of "searched": memory (microbatches in flight) and memory_bytes, one value or one
+// per actor separated by '/'; placement (loop, v), split (0, 1), budget, seed. Throws Error with
+// every problem.
+SearchOptions search_options(const GenerateOptions& options);
+
+// A schedule by name: a generator's, or the searched one at the costs of the command line (unit
+// costs where there are none).
+struct NamedSchedule {
+  Schedule schedule;
+  std::optional<SearchResult> search;  // of "searched"; its schedule is moved out
+};
+NamedSchedule named_schedule(std::string_view name, const GenerateOptions& options,
+                             const Arguments& arguments);
+
+// "searched: 57.600 ms, lower bound 57.200 ms, gap 0.70 %, from eager_1f1b".
+std::string verdict(std::string_view label, const SearchResult& result);
+// {"makespan_s", "bound_s", "gap", "origin"}.
+nlohmann::ordered_json verdict_json(const SearchResult& result);
+
+}  // namespace penstock
