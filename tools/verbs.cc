@@ -12,7 +12,7 @@ constexpr Option kSizes[] = {
 };
 constexpr Option kFrom[] = {
     {"from", "FORMAT",
-     "format of the input: json, text, torch-compute, torch-comms, torch-old "
+     "format of the input: json, text, torch-compute, torch-comms, torch-fsdp, torch-old "
      "(B is the input gradient, BW the whole); default: by content"},
 };
 constexpr Option kCosts[] = {
@@ -32,14 +32,16 @@ constexpr Option kSet[] = {
 constexpr Option kGenerate[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
     {"to", "FORMAT",
-     "json, text, torch-compute, torch-comms; default: by the ending of -o (.json, "
-     ".txt, .csv), else json"},
+     "json, text, torch-compute, torch-comms, torch-fsdp (as torch runs it with sharded "
+     "parameters); default: by the ending of -o (.json, .txt, .csv), else json"},
 };
 constexpr Option kConvert[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
     {"to", "FORMAT",
-     "json, text, torch-compute, torch-comms; default: by the ending of -o (.json, "
-     ".txt, .csv, where a torch table keeps its flavour)"},
+     "json, text, torch-compute, torch-comms, torch-fsdp (as torch runs it with sharded "
+     "parameters); default: by the ending of -o (.json, .txt, .csv, where a torch table keeps its "
+     "flavour)"},
+    {"merge-backward", "", "join each I to the W right behind it: B"},
 };
 constexpr Option kDraw[] = {
     {"svg", "FILE", "write an SVG instead of drawing in the terminal"},

@@ -13,13 +13,15 @@ namespace penstock {
 
 // TorchOld is read, never written: torch's tables until 2024, where B is the input gradient only
 // and BW the full backward.
-enum class Format : std::uint8_t { Json, Text, TorchCompute, TorchComms, TorchOld };
-// "json", "text", "torch-compute", "torch-comms", "torch-old"
+// TorchFsdp is what torch's runtime executes when parameters are sharded.
+enum class Format : std::uint8_t { Json, Text, TorchCompute, TorchComms, TorchFsdp, TorchOld };
+// "json", "text", "torch-compute", "torch-comms", "torch-fsdp", "torch-old"
 std::string_view name(Format format);
 std::optional<Format> parse_format(std::string_view text);
 
-// By content, not by file name: '{' opens JSON, "0:" text, a torch cell CSV (comms when any cell
-// sends, receives or unshards). Throws Error when it is none of them.
+// By content, not by file name: '{' opens JSON, "0:" text, a torch cell CSV (fsdp when any cell
+// unshards, reshards or reduces, else comms when any sends or receives). Throws Error when it is
+// none of them.
 Format detect_format(std::string_view content, const std::string& where);
 
 // Reads a schedule; throws Error with every problem of the *file* (place, what, hint). The schedule
@@ -31,10 +33,15 @@ Schedule read_schedule(std::string_view content, const std::string& where,
 // torch table; for text and torch whatever cannot be derived from the order alone (parts, sizes).
 std::string write_schedule(const Schedule& schedule, Format format);
 
-// `content` in another format. Between torch's two formats this works on the table, so that blank
+// `content` in another format. Between torch's formats this works on the table, so that blank
 // cells stay; from a format to itself it is the identity. `from` as in read_schedule.
 std::string convert_schedule(std::string_view content, const std::string& where,
                              std::optional<Format> from, Format to);
+
+// The same with each I joined to the W behind it (merge_backwards, below). Throws Error with the
+// reason when a torch table cannot hold the schedule.
+std::string convert_merged(std::string_view content, const std::string& where,
+                           std::optional<Format> from, Format to);
 
 // A torch pipelining table with its blank cells, so that torch-to-torch conversion is the identity:
 // torch's own lowering consumes blanks as steps; a Schedule drops them. Always in torch's current
@@ -59,6 +66,18 @@ std::string write_torch(const TorchTable& table);
 // order. UNSHARD, RESHARD and REDUCE_GRAD cells keep their places. Throws Error when the table has
 // sends or receives already or its order cannot make progress.
 TorchTable add_send_recv(const TorchTable& compute);
+
+// What torch does before that for sharded parameters (FSDP). In front of every cell the next
+// `most_active` stages of the row are gathered and the others dropped (_add_unshard_reshard, whose
+// default is 3); all are dropped at the end. Blanks go. Throws Error when the table has more than
+// computes. REQUIRES: most_active >= 1.
+TorchTable add_unshard_reshard(const TorchTable& compute, std::int32_t most_active = 3);
+// REDUCE_GRAD behind the last weight gradient (B or W) of every stage (_add_reduce_grad).
+TorchTable add_reduce_grad(const TorchTable& table);
+
+// An I and the W of the same stage and microbatch next to it, blanks apart, become B (_merge_bw).
+// Blanks go. Throws Error when the table has more than computes.
+TorchTable merge_backwards(const TorchTable& compute);
 
 // text: one line per actor, torch's spelling; "(0F1;7B3)" is a pair. Stage s sits on the actor
 // whose line runs it. The natural form for tests:

@@ -17,9 +17,18 @@ std::string write_torch_comms(const Schedule& schedule) {
   return write_torch(add_send_recv(torch_table_of(schedule, Format::TorchComms)));
 }
 
+// torch's passes in torch's order.
+TorchTable lowered_for_fsdp(const TorchTable& compute) {
+  return add_send_recv(add_reduce_grad(add_unshard_reshard(compute)));
+}
+
+std::string write_torch_fsdp(const Schedule& schedule) {
+  return write_torch(lowered_for_fsdp(torch_table_of(schedule, Format::TorchFsdp)));
+}
+
 std::string refuse_old_torch(const Schedule& schedule) {
   throw Error(fmt::format("schedule '{}'", shortened(schedule.name)),
-              "torch-old is read, not written", "write torch-compute or torch-comms");
+              "torch-old is read, not written", "write torch-compute, torch-comms or torch-fsdp");
 }
 
 struct FormatRow {
@@ -35,6 +44,7 @@ constexpr FormatRow kFormats[] = {
     {Format::Text, "text", &read_schedule_text, &write_schedule_text},
     {Format::TorchCompute, "torch-compute", nullptr, &write_torch_compute},
     {Format::TorchComms, "torch-comms", nullptr, &write_torch_comms},
+    {Format::TorchFsdp, "torch-fsdp", nullptr, &write_torch_fsdp},
     {Format::TorchOld, "torch-old", nullptr, &refuse_old_torch},
 };
 
@@ -71,7 +81,13 @@ bool is_torch(Format format) {
   return format != Format::Json && format != Format::Text;
 }
 
-// Which torch table `content` is, by its first communication or else its first compute cell.
+// The table that a cell makes of its file.
+Format flavour_of(std::string_view word) {
+  if (compute_kind(word) || word == "BW") return Format::TorchCompute;
+  return word.find("SEND") == 0 || word.find("RECV") == 0 ? Format::TorchComms : Format::TorchFsdp;
+}
+
+// Which torch table `content` is: that of the cell which tells most.
 std::optional<Format> torch_format(std::string_view content) {
   std::optional<Format> format;
   while (!content.empty()) {
@@ -79,10 +95,8 @@ std::optional<Format> torch_format(std::string_view content) {
     const auto actions = parse_cell(content.substr(0, end));
     content.remove_prefix(std::min(end + 1, content.size()));
     if (!actions || actions->empty()) continue;
-    if (!compute_kind(actions->front().word) && actions->front().word != "BW") {
-      return Format::TorchComms;
-    }
-    format = Format::TorchCompute;
+    const Format flavour = flavour_of(actions->front().word);
+    format = std::max(format.value_or(flavour), flavour);
   }
   return format;
 }
@@ -98,6 +112,15 @@ TorchTable without_communication(const TorchTable& table) {
     }
   }
   return result;
+}
+
+std::string write_torch_as(const TorchTable& compute, Format to) {
+  if (to == Format::TorchCompute) return write_torch(compute);
+  return write_torch(to == Format::TorchComms ? add_send_recv(compute) : lowered_for_fsdp(compute));
+}
+
+std::string name_of(const std::string& where) {
+  return std::filesystem::path(where).stem().string();
 }
 
 TorchGrammar grammar_of(std::optional<Format> format) {
@@ -150,13 +173,28 @@ std::string convert_schedule(std::string_view content, const std::string& where,
   if (!is_torch(detected) || !is_torch(to) || to == Format::TorchOld) {
     Schedule schedule = read_schedule(content, where, from);
     // Text and tables carry no name: the file's serves.
-    if (detected != Format::Json) schedule.name = std::filesystem::path(where).stem().string();
+    if (detected != Format::Json) schedule.name = name_of(where);
     return write_schedule(schedule, to);
   }
   const TorchTable table = read_torch(content, where, grammar_of(from));
-  const bool has_communication = torch_format(content) == Format::TorchComms;
-  if (has_communication == (to == Format::TorchComms)) return write_torch(table);
-  return write_torch(has_communication ? without_communication(table) : add_send_recv(table));
+  // A table whose cells are all blank is of every flavour.
+  const Format flavour = torch_format(content).value_or(to);
+  if (flavour == to) return write_torch(table);
+  return write_torch_as(flavour == Format::TorchCompute ? table : without_communication(table), to);
+}
+
+std::string convert_merged(std::string_view content, const std::string& where,
+                           std::optional<Format> from, Format to) {
+  content = without_byte_order_mark(content);
+  const Format detected = from ? *from : detect_format(content, where);
+  Schedule schedule = read_schedule(content, where, from);
+  const TorchTable table = merge_backwards(
+      is_torch(detected) ? without_communication(read_torch(content, where, grammar_of(from)))
+                         : torch_table_of(schedule, Format::TorchCompute));
+  if (is_torch(to) && to != Format::TorchOld) return write_torch_as(table, to);
+  Schedule merged = schedule_of(table, where);
+  merged.name = detected == Format::Json ? schedule.name : name_of(where);
+  return write_schedule(merged, to);
 }
 
 }  // namespace penstock

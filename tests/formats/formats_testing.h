@@ -55,6 +55,14 @@ inline Schedule arbitrary_derivable_schedule() {
   return schedule;
 }
 
+// Without slices, which torch's tables cannot hold.
+inline void make_torch(Schedule& schedule) {
+  for (Microbatch& microbatch : schedule.pipeline.microbatches) microbatch.slice_tokens.clear();
+  for (std::vector<Step>& order : schedule.order) {
+    for (Step& step : order) step.op.slice = 0;
+  }
+}
+
 // `text` with one to four bytes replaced, inserted, removed or doubled.
 inline std::string mutated(std::string text) {
   const auto changes = *rc::gen::inRange(1, 5);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,23 +9,10 @@
 #include "penstock/formats.h"
 #include "penstock/program.h"
 #include "testing_files.h"
+#include "torch_tables.h"
 
 namespace penstock {
 namespace {
-
-// Files of tests/data/torch_csv/`folder` whose names end in `ending`, sorted, without the ending.
-std::vector<std::string> tables(const std::string& folder, const std::string& ending) {
-  std::vector<std::string> stems;
-  const std::string root = TEST_DATA "/torch_csv/" + folder;
-  for (const auto& entry : std::filesystem::directory_iterator(root)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(ending) && name != "METRICS.csv") {
-      stems.push_back("torch_csv/" + folder + "/" + name.substr(0, name.size() - ending.size()));
-    }
-  }
-  std::sort(stems.begin(), stems.end());
-  return stems;
-}
 
 std::string torch_message(std::string_view csv, TorchGrammar grammar = TorchGrammar::Detect) {
   return message_of([&] { read_torch(csv, "t.csv", grammar); });
@@ -39,9 +25,9 @@ TEST(TorchTable, EveryTableComesOutByteForByte) {
     const std::string csv = data_file(name + ".csv");
     EXPECT_EQ(write_torch(read_torch(csv, name)), csv) << name;
     const Format format = detect_format(csv, name);
-    EXPECT_EQ(format, name.ends_with(".comms") || name.ends_with(".lowered_fsdp")
-                          ? Format::TorchComms
-                          : Format::TorchCompute);
+    EXPECT_EQ(format, name.ends_with(".comms")          ? Format::TorchComms
+                      : name.ends_with(".lowered_fsdp") ? Format::TorchFsdp
+                                                        : Format::TorchCompute);
     EXPECT_EQ(convert_schedule(csv, name, {}, format), csv) << name;
   }
   for (const std::string folder : {"upstream_artifacts", "upstream_test_tables"}) {
@@ -274,15 +260,12 @@ TEST(TorchSchedule, RefusesWhatATableCannotHold) {
             head + "it has 2 routes, where a stage feeds the one numbered after it" + tail);
   EXPECT_EQ(message_of([] { write_schedule(parse("0: 0F0"), Format::TorchOld); }),
             "schedule '': torch-old is read, not written\n"
-            "  hint: write torch-compute or torch-comms");
+            "  hint: write torch-compute, torch-comms or torch-fsdp");
 }
 
 RC_GTEST_PROP(TorchSchedule, RoundTrip, ()) {
   Schedule schedule = arbitrary_derivable_schedule();
-  for (Microbatch& microbatch : schedule.pipeline.microbatches) microbatch.slice_tokens.clear();
-  for (std::vector<Step>& order : schedule.order) {
-    for (Step& step : order) step.op.slice = 0;
-  }
+  make_torch(schedule);
   const std::string csv = write_schedule(schedule, Format::TorchCompute);
   RC_ASSERT(read_schedule(csv, "x", Format::TorchCompute) == schedule);
   const TorchTable table = read_torch(csv, "x", TorchGrammar::Current);
@@ -312,8 +295,8 @@ TEST(ReadSchedule, DetectsTorchTables) {
 }
 
 TEST(ReadSchedule, FormatsHaveNames) {
-  for (const Format format :
-       {Format::Json, Format::Text, Format::TorchCompute, Format::TorchComms, Format::TorchOld}) {
+  for (const Format format : {Format::Json, Format::Text, Format::TorchCompute, Format::TorchComms,
+                              Format::TorchFsdp, Format::TorchOld}) {
     EXPECT_EQ(parse_format(name(format)), format);
   }
   EXPECT_EQ(parse_format("yaml"), std::nullopt);

@@ -1,5 +1,5 @@
-// A torch table in either grammar: the table comes out as it went in, and sends and receives are
-// added or refused.
+// A torch table in either grammar: the table comes out as it went in, and torch's passes take or
+// refuse it.
 #include "fuzzing.h"
 #include "penstock/formats.h"
 
@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     penstock::require(
         penstock::read_torch(penstock::write_torch(table), "fuzz", TorchGrammar::Current) == table);
     penstock::convert_schedule(text, "fuzz", {}, penstock::Format::Json);
+    penstock::convert_merged(text, "fuzz", {}, penstock::Format::TorchFsdp);
     penstock::add_send_recv(table);
   });
 }

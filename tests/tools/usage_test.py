@@ -1,9 +1,10 @@
 """Verbs, options, exit codes: what a script relies on."""
 
 import json
+import pathlib
 import sys
 
-from cli import CONFIGS, PENSTOCK, penstock, run, scratch, scratch_folder
+from cli import CONFIGS, PENSTOCK, ROOT, penstock, run, scratch, scratch_folder
 from tap import case, main
 
 VERBS = ["list", "generate", "check", "convert", "draw", "simulate", "profile", "train", "report",
@@ -272,7 +273,7 @@ def the_note_on_costs_comes_once_and_not_before_wrong_usage():
 @case
 def convert_keeps_the_flavour_of_a_torch_table():
     sizes = ["--actors", 2, "--microbatches", 3]
-    for flavour in ["torch-compute", "torch-comms"]:
+    for flavour in ["torch-compute", "torch-comms", "torch-fsdp"]:
         table = penstock("generate", "1f1b", *sizes, "--to", flavour).out
         output = scratch_folder() / "out.csv"
         penstock("convert", scratch("in.csv", table), "-o", output)
@@ -280,6 +281,22 @@ def convert_keeps_the_flavour_of_a_torch_table():
     output = scratch_folder() / "out.csv"
     penstock("convert", scratch("in.txt", "0: 0F0 0B0\n1: 1F0 1B0\n"), "-o", output)
     assert output.read_text() == "0F0,0B0\n1F0,1B0\n"
+
+
+@case
+def convert_writes_what_torch_executes():
+    folder = ROOT / "tests" / "data" / "torch_csv"
+    name = folder / "derived" / "zbv_p2_m4"
+    lowered = pathlib.Path(f"{name}.lowered_fsdp.csv").read_text()
+    assert penstock("convert", f"{name}.compute.csv", "--to", "torch-fsdp").out == lowered
+    zb1p = folder / "upstream_artifacts" / "zb1p_2rank_2stagep_compute.csv"
+    merged = penstock("convert", zb1p, "--merge-backward", "--to", "torch-comms").out
+    assert merged == zb1p.with_name("zb1p_2rank_2stagep_comms.csv").read_text()
+    # What a table cannot hold comes with the reason.
+    for words, reason in [(["chimera", "--actors", 4, "--microbatches", 4], "it has 2 routes"),
+                          (["dualpipe", "--actors", 4, "--microbatches", 8], "it has 2 routes")]:
+        text = penstock("generate", *words, "--to", "torch-fsdp", code=1).err
+        assert f"torch-fsdp cannot hold it: {reason}" in text, text
 
 
 @case

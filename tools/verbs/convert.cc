@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "penstock/check.h"
@@ -14,8 +15,7 @@ namespace {
 Format torch_flavour(const std::string& content, const std::string& path,
                      std::optional<Format> from) {
   if (from == Format::Json || from == Format::Text) return Format::TorchCompute;
-  const bool has_communication = detect_format(content, path) == Format::TorchComms;
-  return has_communication ? Format::TorchComms : Format::TorchCompute;
+  return std::max(detect_format(content, path), Format::TorchCompute);
 }
 
 bool is_torch(Format format) {
@@ -36,11 +36,13 @@ int run_convert(const Arguments& arguments) {
   const Format to = keeps_flavour ? torch_flavour(content, path, from) : *target;
   // Between torch's formats a table is rewritten cell by cell, whether or not it is a whole
   // schedule.
-  if (!is_torch(to) || !is_torch(from ? *from : detect_format(content, path))) {
+  const bool merges = arguments.has("merge-backward");
+  if (merges || !is_torch(to) || !is_torch(from ? *from : detect_format(content, path))) {
     auto problems = check(read_schedule(content, path, from), path);
     if (!problems.empty()) throw Error(std::move(problems));
   }
-  write_file(arguments.text_or("output", "-"), convert_schedule(content, path, from, to));
+  write_file(arguments.text_or("output", "-"), merges ? convert_merged(content, path, from, to)
+                                                      : convert_schedule(content, path, from, to));
   return 0;
 }
 
