@@ -50,6 +50,20 @@ Duration over_slices(Nanoseconds whole, const Pipeline& pipeline) {
   return duration;
 }
 
+// The costs file has one list for all microbatches: that of the most slices.
+std::vector<std::int64_t> slice_bytes(std::int64_t whole, const std::vector<Microbatch>& all) {
+  const Microbatch& most = *std::max_element(
+      all.begin(), all.end(),
+      [](const Microbatch& a, const Microbatch& b) { return a.slices() < b.slices(); });
+  const auto total =
+      std::accumulate(most.slice_tokens.begin(), most.slice_tokens.end(), std::int64_t{0});
+  std::vector<std::int64_t> bytes;
+  for (const std::int32_t tokens : most.slice_tokens) {
+    bytes.push_back(bytes_of(whole, static_cast<double>(tokens) / static_cast<double>(total)));
+  }
+  return bytes;
+}
+
 Duration shared(const Duration& whole, double share, const Pipeline& pipeline) {
   if (whole.varied.empty() && sliced(pipeline)) {
     return over_slices(part_of(whole.base, share), pipeline);
@@ -72,7 +86,9 @@ StageCosts shared(const StageCosts& whole, double share, const Pipeline& pipelin
   costs.reduce = part_of(whole.reduce, share);
   costs.activation_bytes = bytes_of(whole.activation_bytes, share);
   costs.weight_bytes = bytes_of(whole.weight_bytes, share);
-  costs.message.bytes = bytes_of(whole.message.bytes, 1.0 / pipeline.microbatches.front().slices());
+  if (sliced(pipeline) && whole.message.slice_bytes.empty()) {
+    costs.message.slice_bytes = slice_bytes(whole.message.bytes, pipeline.microbatches);
+  }
   return costs;
 }
 

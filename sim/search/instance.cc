@@ -88,7 +88,7 @@ void Instance::connect(std::int32_t node, std::vector<std::int32_t>& channel_of)
     giver.channel = channel;
     const std::int32_t boundary = op.kind == OpKind::Forward ? input.stage : op.stage;
     const MessageCost& message = costs_.stages[index(boundary)].message;
-    giver.occupancy = message.occupancy();
+    giver.occupancy = message.occupancy(message.bytes_of(input.slice));
     giver.latency = message.latency;
     limits_bandwidth_ |= giver.occupancy > 0;
   });

@@ -125,7 +125,7 @@ GenerateOptions any_options(const Generator& generator) {
   if (takes("group") && chance(2)) {
     options.option["group"] = std::to_string(number(1, 20));
   }
-  if (name == "zb_v" && chance(2)) options.option["variant"] = "sailsg";
+  if (generator.name == "zb_v" && chance(2)) options.option["variant"] = "sailsg";
   return options;
 }
 

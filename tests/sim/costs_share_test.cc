@@ -37,7 +37,8 @@ TEST(ShareCosts, ASliceTakesItsShareOfTheTokens) {
   const CostTable costs = share_costs(whole(2), schedule);
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 0}), from_ms(3));
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 1}), from_ms(9));
-  EXPECT_EQ(costs.stages[0].message.bytes, 50);
+  EXPECT_EQ(costs.stages[0].message.bytes_of(0), 25);
+  EXPECT_EQ(costs.stages[0].message.bytes_of(1), 75);
 }
 
 TEST(ShareCosts, TwoRoutesAreNotChunks) {

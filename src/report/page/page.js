@@ -113,7 +113,8 @@ function actorTable(timeline) {
 function utilizationSection() {
   return section("Where the time goes",
     "Busy time of each actor, and why it idled: before its first op (warm-up) and after its last (drain), while the op " +
-    "it needed still ran elsewhere (dependency), while a message travelled (p2p) or waited for its channel (blocked).",
+    "it needed still ran elsewhere (dependency), while a message travelled (p2p) or waited for its channel (blocked), and " +
+    "in the exchanges at the step's end (collective).",
     element("div", {class: "charts"}, ...data.timelines.map((t) => element("div", {class: "panel"},
       element("h3", {}, sourceOf(t)), utilizationChart(t), actorTable(t)))));
 }
