@@ -3,6 +3,7 @@
 #include <queue>
 #include <utility>
 
+#include "ancestors.h"
 #include "relaxed.h"
 
 namespace penstock {
@@ -11,33 +12,6 @@ namespace {
 std::size_t index(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
-
-// Which nodes precede which, one bit each. Memory is quadratic, so large instances do without.
-class Ancestors {
- public:
-  static constexpr std::size_t kMostNodes = 12'000;  // 18 MB
-
-  explicit Ancestors(std::size_t nodes)
-      : words_(nodes <= kMostNodes ? (nodes + 63) / 64 : 0), bits_(nodes * words_, 0) {}
-
-  bool known() const { return words_ > 0; }
-  bool has(std::int32_t node, std::int32_t ancestor) const {
-    return (row(node)[index(ancestor) / 64] >> (index(ancestor) % 64) & 1) != 0;
-  }
-  void add(std::int32_t node, std::int32_t input) {
-    if (!known()) return;
-    std::uint64_t* const here = bits_.data() + index(node) * words_;
-    const std::uint64_t* const there = row(input);
-    for (std::size_t i = 0; i < words_; ++i) here[i] |= there[i];
-    here[index(input) / 64] |= std::uint64_t{1} << (index(input) % 64);
-  }
-
- private:
-  const std::uint64_t* row(std::int32_t node) const { return bits_.data() + index(node) * words_; }
-
-  std::size_t words_;
-  std::vector<std::uint64_t> bits_;
-};
 
 // An actor's nodes so far, the latest head first.
 class LaneOfHeads {

@@ -24,6 +24,7 @@ class ListScheduler {
     candidates_.resize(index(instance.actors()));
     choice_.resize(index(instance.actors()));
     changed_.assign(index(instance.actors()), 1);
+    waits_.resize(index(instance.actors()));
     channel_.resize(index(instance.channels()));
     ready_at_.resize(index(instance.nodes()));
     missing_.resize(index(instance.nodes()));
@@ -66,15 +67,24 @@ class ListScheduler {
     if (missing_[index(node)] == 0) candidates_[index(here.actor)].push_back(node);
   }
 
-  // The actor that can start something first, and what it starts.
+  // The actor that can start something first, and what it starts. A forward that was allowed may
+  // no longer be once others have opened theirs, so the best is asked again.
   Choice next() {
-    Choice best;
-    for (std::int32_t actor = 0; actor < instance_.actors(); ++actor) {
-      if (changed_[index(actor)] != 0) choice_[index(actor)] = choice_of(actor);
-      changed_[index(actor)] = 0;
-      if (choice_[index(actor)].first < best.first) best = choice_[index(actor)];
+    while (true) {
+      std::int32_t best = 0;
+      for (std::int32_t actor = 0; actor < instance_.actors(); ++actor) {
+        if (changed_[index(actor)] != 0) choice_[index(actor)] = choice_of(actor);
+        changed_[index(actor)] = 0;
+        if (choice_[index(actor)].first < choice_[index(best)].first) best = actor;
+      }
+      const Choice& choice = choice_[index(best)];
+      if (choice.node == kNone || is_allowed(choice.node)) return choice;
+      changed_[index(best)] = 1;
     }
-    return best;
+  }
+
+  bool is_allowed(std::int32_t node) const {
+    return !opens(node) || under_way_.may_open(unit_of(node));
   }
 
   Nanoseconds start_of(std::int32_t node) const {
@@ -87,38 +97,71 @@ class ListScheduler {
     return a < b;
   }
 
+  // Whether every microbatch under way can still end is asked about the best candidate alone.
   Choice choice_of(std::int32_t actor) {
     const std::vector<std::int32_t>& candidates = candidates_[index(actor)];
-    allowed_.clear();
-    Nanoseconds first = kNever;
+    barred_.assign(candidates.size(), 0);
+    waits_[index(actor)] = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const Nanoseconds start = start_of(candidates[i]);
-      if (start >= first && start - first > rule_.patience) continue;
-      if (opens(candidates[i]) && !under_way_.may_open(unit_of(candidates[i]))) continue;
-      allowed_.push_back(i);
-      first = std::min(first, start);
+      if (opens(candidates[i]) && !under_way_.has_room(unit_of(candidates[i]))) bar(actor, i);
     }
-    return best_of(candidates, first);
+    while (true) {
+      const Choice choice = best_of(candidates);
+      if (choice.node == kNone || is_allowed(choice.node)) return choice;
+      bar_alike(actor, choice);
+    }
   }
 
-  Choice best_of(const std::vector<std::int32_t>& candidates, Nanoseconds first) const {
+  void bar(std::int32_t actor, std::size_t place) {
+    barred_[place] = 1;
+    waits_[index(actor)] = 1;
+  }
+
+  // What holds for one microbatch that has not begun holds for all of them.
+  void bar_alike(std::int32_t actor, const Choice& choice) {
+    bar(actor, choice.place);
+    const Op& op = instance_.forward_of(unit_of(choice.node));
+    if (under_way_.has_begun(op.microbatch)) return;
+    const std::vector<std::int32_t>& candidates = candidates_[index(actor)];
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const Op& other = instance_.forward_of(unit_of(candidates[i]));
+      const bool is_alike = opens(candidates[i]) && other.stage == op.stage &&
+                            !under_way_.has_begun(other.microbatch);
+      if (is_alike) bar(actor, i);
+    }
+  }
+
+  Choice best_of(const std::vector<std::int32_t>& candidates) const {
+    Nanoseconds first = kNever;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (barred_[i] == 0) first = std::min(first, start_of(candidates[i]));
+    }
     Choice best;
-    for (const std::size_t i : allowed_) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (barred_[i] != 0) continue;
       const Nanoseconds start = start_of(candidates[i]);
       if (start - first > rule_.patience) continue;
-      if (best.node == kNone || better(candidates[i], best.node))
+      if (best.node == kNone || better(candidates[i], best.node)) {
         best = {candidates[i], i, start, first};
-    }
-    // What ends before the best one starts costs it nothing.
-    Choice meanwhile;
-    for (const std::size_t i : allowed_) {
-      const Nanoseconds start = start_of(candidates[i]);
-      if (start + duration(candidates[i]) > best.start || start >= best.start) continue;
-      if (meanwhile.node == kNone || better(candidates[i], meanwhile.node)) {
-        meanwhile = {candidates[i], i, start, first};
       }
     }
+    if (best.node == kNone || best.start == first) return best;
+    const Choice meanwhile = before(candidates, best);
     return meanwhile.node == kNone ? best : meanwhile;
+  }
+
+  // What ends before the best one starts costs it nothing.
+  Choice before(const std::vector<std::int32_t>& candidates, const Choice& best) const {
+    Choice choice;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (barred_[i] != 0) continue;
+      const Nanoseconds start = start_of(candidates[i]);
+      if (start + duration(candidates[i]) > best.start || start >= best.start) continue;
+      if (choice.node == kNone || better(candidates[i], choice.node)) {
+        choice = {candidates[i], i, start, best.first};
+      }
+    }
+    return choice;
   }
 
   void take(const Choice& choice) {
@@ -131,13 +174,18 @@ class ListScheduler {
     changed_[index(here.actor)] = 1;
     if (opens(choice.node)) under_way_.open(unit_of(choice.node));
     if (closes(order_, choice.node)) under_way_.close(unit_of(choice.node));
-    if (under_way_.concerns_all()) std::fill(changed_.begin(), changed_.end(), 1);
+    if (under_way_.concerns_all() && closes(order_, choice.node)) wake();
     for (const std::int32_t user : users_[index(choice.node)]) arrive(user, end);
     if (here.consumer == kNone) return;
     Nanoseconds& free_at = channel_[index(here.channel)];
     const Nanoseconds sent = here.occupancy > 0 ? std::max(end, free_at) : end;
     free_at = sent + here.occupancy;
     arrive(here.consumer, sent + here.occupancy + here.latency);
+  }
+
+  // Room on one actor may let a microbatch begin on another. Opening never does.
+  void wake() {
+    for (std::size_t actor = 0; actor < waits_.size(); ++actor) changed_[actor] |= waits_[actor];
   }
 
   void arrive(std::int32_t node, Nanoseconds at) {
@@ -159,7 +207,8 @@ class ListScheduler {
   std::vector<std::vector<std::int32_t>> candidates_;  // by actor: nodes with all inputs
   std::vector<Choice> choice_;                         // by actor
   std::vector<char> changed_;                          // by actor: its choice is out of date
-  std::vector<std::size_t> allowed_;                   // of one actor's candidates
+  std::vector<char> waits_;                            // by actor: a forward of its may not open
+  std::vector<char> barred_;                           // of one actor's candidates
   std::int64_t left_ = 0;
 };
 

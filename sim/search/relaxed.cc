@@ -99,25 +99,6 @@ class Precedences {
   Relaxed& relaxed_;
 };
 
-void put_in_sequence(Relaxed& relaxed) {
-  std::vector<std::int32_t> missing(relaxed.duration.size(), 0);
-  std::vector<std::vector<std::int32_t>> users(relaxed.duration.size());
-  for (std::size_t node = 0; node < missing.size(); ++node) {
-    for (const Precedence& precedence : relaxed.inputs[node]) {
-      ++missing[node];
-      users[index(precedence.input)].push_back(static_cast<std::int32_t>(node));
-    }
-    if (missing[node] == 0 && relaxed.duration[node] >= 0) {
-      relaxed.sequence.push_back(static_cast<std::int32_t>(node));
-    }
-  }
-  for (std::size_t i = 0; i < relaxed.sequence.size(); ++i) {
-    for (const std::int32_t user : users[index(relaxed.sequence[i])]) {
-      if (--missing[index(user)] == 0) relaxed.sequence.push_back(user);
-    }
-  }
-}
-
 }  // namespace
 
 Relaxed relax(const Instance& instance, bool pairs) {
@@ -126,6 +107,30 @@ Relaxed relax(const Instance& instance, bool pairs) {
   Precedences(instance, relaxed);
   put_in_sequence(relaxed);
   return relaxed;
+}
+
+bool put_in_sequence(Relaxed& relaxed) {
+  relaxed.sequence.clear();
+  std::size_t nodes = 0;
+  std::vector<std::int32_t> missing(relaxed.duration.size(), 0);
+  std::vector<std::vector<std::int32_t>> users(relaxed.duration.size());
+  for (std::size_t node = 0; node < missing.size(); ++node) {
+    for (const Precedence& precedence : relaxed.inputs[node]) {
+      ++missing[node];
+      users[index(precedence.input)].push_back(static_cast<std::int32_t>(node));
+    }
+    if (relaxed.duration[node] < 0) continue;
+    ++nodes;
+    if (missing[node] == 0) {
+      relaxed.sequence.push_back(static_cast<std::int32_t>(node));
+    }
+  }
+  for (std::size_t i = 0; i < relaxed.sequence.size(); ++i) {
+    for (const std::int32_t user : users[index(relaxed.sequence[i])]) {
+      if (--missing[index(user)] == 0) relaxed.sequence.push_back(user);
+    }
+  }
+  return relaxed.sequence.size() == nodes;
 }
 
 Relaxed reversed(const Relaxed& relaxed) {

@@ -29,6 +29,9 @@ struct Relaxed {
 // room for k microbatches, the end of the k-th before. `pairs`: overlapped pairs may occur.
 Relaxed relax(const Instance& instance, bool pairs);
 
+// Fills `sequence` from `inputs`. False when they go round in a circle.
+bool put_in_sequence(Relaxed& relaxed);
+
 // Time runs backwards.
 Relaxed reversed(const Relaxed& relaxed);
 

@@ -29,9 +29,11 @@ class Searcher {
     const std::int64_t nodes = sites_.front()->instance().nodes();
     Budget budget(std::max<std::int64_t>(
         1, options_.budget * kNodesPerOrder / std::max(nodes, kNodesPerOrder)));
+    // A quarter for list scheduling, shared out evenly.
+    const std::int64_t each = budget.left() / 4 / static_cast<std::int64_t>(sites_.size());
     for (const auto& site : sites_) {
       site->find_bound();
-      Budget share = budget.take(budget.left() / 8);
+      Budget share = budget.take(each);
       site->construct(share);
       budget.give_back(share);
     }
@@ -42,6 +44,7 @@ class Searcher {
       site->improve(share);
       budget.give_back(share);
     }
+    for (const auto& site : sites_) site->raise_bound();
     return result();
   }
 

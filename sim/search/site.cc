@@ -8,6 +8,7 @@
 #include "memory_limit.h"
 #include "relaxed.h"
 #include "tabu.h"
+#include "windows.h"
 
 namespace penstock {
 namespace {
@@ -58,6 +59,12 @@ void Site::find_bound() {
   const std::vector<Nanoseconds> tails = heads_of(reversed(relaxed));
   bound_ = std::max(preemptive_bound(relaxed, heads, tails),
                     room_bound(instance_, relaxed, heads, tails));
+}
+
+void Site::raise_bound() {
+  constexpr std::int32_t kMostNodes = 1500;
+  if (instance_.nodes() > kMostNodes || pool_.empty() || is_closed()) return;
+  bound_ = window_bound(relax(instance_, pairs_), bound_, pool_.best().makespan);
 }
 
 void Site::construct(Budget& budget) {

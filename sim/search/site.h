@@ -33,6 +33,8 @@ class Site {
   // REQUIRES: all plants are planted, for pairs of ops change the bound.
   void find_bound();
   void construct(Budget& budget);
+  // Narrows the windows of small instances.  REQUIRES: find_bound().
+  void raise_bound();
   // Spends the budget, unless the best found is as fast as the bound.
   void improve(Budget& budget);
 

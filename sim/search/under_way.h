@@ -17,7 +17,11 @@ class UnderWay {
   // most_parts[actor] bounds the actor beside the instance's limit; empty: it does not.
   UnderWay(const Instance& instance, const std::vector<std::int64_t>& most_parts);
 
+  // The actor's limits allow it.
+  bool has_room(std::int32_t unit) const;
+  // And so do all the microbatches under way.
   bool may_open(std::int32_t unit) const;
+  bool has_begun(std::int32_t microbatch) const { return has_begun_[index(microbatch)] != 0; }
   // What one actor opens or closes can change what another may open.
   bool concerns_all() const { return can_corner_; }
   void open(std::int32_t unit);
@@ -41,6 +45,10 @@ class UnderWay {
   std::vector<Share> shares_;           // by microbatch and actor
   std::vector<std::int32_t> unclosed_;  // by microbatch: its units that are not closed
   std::vector<std::int32_t> begun_;     // microbatches under way, the oldest first
+  std::vector<char> has_begun_;         // by microbatch: it is, or has been
+  std::vector<Room> unopened_;          // by actor: of the microbatches under way
+  mutable std::vector<Room> free_;      // what all_can_end() counts with
+  mutable std::vector<Room> rest_;
 };
 
 }  // namespace penstock

@@ -14,6 +14,7 @@
 #include "search/rules.h"
 #include "search/shift.h"
 #include "search/sweep_times.h"
+#include "search/windows.h"
 
 namespace penstock {
 namespace {
@@ -115,6 +116,14 @@ RC_GTEST_PROP(SearchParts, NoScheduleIsFasterThanTheBounds, ()) {
   const std::vector<Nanoseconds> tails = heads_of(reversed(relaxed));
   RC_ASSERT(preemptive_bound(relaxed, heads, tails) <= one.metrics.makespan);
   RC_ASSERT(room_bound(instance, relaxed, heads, tails) <= one.metrics.makespan);
+}
+
+RC_GTEST_PROP(SearchParts, NoScheduleIsFasterThanItsWindowsAllow, ()) {
+  const Case one = any_case({});
+  const Instance instance = instance_of(one, peaks_in_flight(one.metrics));
+  const Relaxed relaxed = relax(instance, true);
+  RC_ASSERT(windows(relaxed, one.metrics.makespan, 10).possible);
+  RC_ASSERT(window_bound(relaxed, 0, one.metrics.makespan) <= one.metrics.makespan);
 }
 
 Rule any_rule(const Instance& instance) {
