@@ -129,27 +129,16 @@ std::string shown(const nlohmann::json& value) {
 
 }  // namespace
 
-nlohmann::json parse_json(std::string_view text, const std::string& where,
-                          std::string_view dropped) {
+nlohmann::json parse_json_part(std::string_view text, const std::string& where,
+                               const nlohmann::json::parser_callback_t& keep) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw Error(where, "the file is empty", "JSON begins with {");
   }
   if (depth(text) > kDeepest) {
     throw Error(where, fmt::format("nested deeper than {} levels", kDeepest));
   }
-  using Event = nlohmann::json::parse_event_t;
-  DuplicateKeys duplicates(where);
-  bool dropping = false;
-  const auto keep = [&](int level, Event event, const nlohmann::json& value) {
-    const bool top_key = event == Event::key && level == 1;
-    if (top_key) dropping = !dropped.empty() && value == dropped;
-    if (top_key || !dropping) duplicates.see(static_cast<std::size_t>(level), event, value);
-    return !(top_key && dropping);
-  };
   try {
-    nlohmann::json document = nlohmann::json::parse(text, keep);
-    if (!duplicates.problems().empty()) throw Error(duplicates.problems());
-    return document;
+    return nlohmann::json::parse(text, keep);
   } catch (const nlohmann::json::parse_error& error) {
     throw Error(fmt::format("{}:{}", where, line_and_column(text, error.byte)),
                 "not valid JSON: " + expectation(error),
@@ -157,6 +146,22 @@ nlohmann::json parse_json(std::string_view text, const std::string& where,
   } catch (const nlohmann::json::out_of_range& error) {
     throw Error(where, "a number is too large");
   }
+}
+
+nlohmann::json parse_json(std::string_view text, const std::string& where,
+                          std::string_view dropped) {
+  using Event = nlohmann::json::parse_event_t;
+  DuplicateKeys duplicates(where);
+  bool dropping = false;
+  nlohmann::json document =
+      parse_json_part(text, where, [&](int level, Event event, const nlohmann::json& value) {
+        const bool top_key = event == Event::key && level == 1;
+        if (top_key) dropping = !dropped.empty() && value == dropped;
+        if (top_key || !dropping) duplicates.see(static_cast<std::size_t>(level), event, value);
+        return !(top_key && dropping);
+      });
+  if (!duplicates.problems().empty()) throw Error(duplicates.problems());
+  return document;
 }
 
 JsonReader::JsonReader(const nlohmann::json& value, std::string where,

@@ -30,6 +30,11 @@ namespace penstock {
 nlohmann::json parse_json(std::string_view text, const std::string& where,
                           std::string_view dropped = {});
 
+// The same for a document of which `keep` takes a part (nlohmann's parser callback: false leaves
+// the value out). Keys that an object holds twice are not looked for.
+nlohmann::json parse_json_part(std::string_view text, const std::string& where,
+                               const nlohmann::json::parser_callback_t& keep);
+
 struct IntegerRule {
   bool required = false;
   std::int64_t min = 0;

@@ -41,8 +41,8 @@ bool names_a_generator(const std::string& word) {
 Format format_of(const Arguments& arguments, std::string_view name) {
   const std::string& text = arguments.text(name);
   if (const auto format = parse_format(text)) return *format;
-  std::vector<std::string_view> known = {"json", "text", "torch-compute", "torch-comms",
-                                         "torch-fsdp"};
+  std::vector<std::string_view> known = {"json",          "text",        "sailsg",
+                                         "torch-compute", "torch-comms", "torch-fsdp"};
   if (name == "from") known.push_back("torch-old");
   throw UsageError(
       fmt::format("--{}: no format is called '{}'; {}", name, text, did_you_mean(text, known)));

@@ -12,7 +12,7 @@ constexpr Option kSizes[] = {
 };
 constexpr Option kFrom[] = {
     {"from", "FORMAT",
-     "format of the input: json, text, torch-compute, torch-comms, torch-fsdp, torch-old "
+     "format of the input: json, text, sailsg, torch-compute, torch-comms, torch-fsdp, torch-old "
      "(B is the input gradient, BW the whole); default: by content"},
 };
 constexpr Option kCosts[] = {
@@ -32,16 +32,25 @@ constexpr Option kSet[] = {
 constexpr Option kGenerate[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
     {"to", "FORMAT",
-     "json, text, torch-compute, torch-comms, torch-fsdp (as torch runs it with sharded "
+     "json, text, sailsg, torch-compute, torch-comms, torch-fsdp (as torch runs it with sharded "
      "parameters); default: by the ending of -o (.json, .txt, .csv), else json"},
 };
 constexpr Option kConvert[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
     {"to", "FORMAT",
-     "json, text, torch-compute, torch-comms, torch-fsdp (as torch runs it with sharded "
-     "parameters); default: by the ending of -o (.json, .txt, .csv, where a torch table keeps its "
-     "flavour)"},
+     "json, text, sailsg, torch-compute, torch-comms, torch-fsdp (as torch runs it with sharded "
+     "parameters), of a run also trace; default: by the ending of -o (.json, .txt, .csv, where a "
+     "torch table keeps its flavour), of a run trace"},
     {"merge-backward", "", "join each I to the W right behind it: B"},
+};
+constexpr Option kConvertFrom[] = {
+    {"from", "FORMAT",
+     "format of the input: json, text, sailsg, torch-compute, torch-comms, torch-fsdp, torch-old "
+     "(B is the input gradient, BW the whole); default: by content. kineto: IN.. are the traces "
+     "that torch's profiler wrote of one run, one per rank"},
+    {"step", "N", "the step of a run (default: the last that every rank has complete)"},
+    {"align", "",
+     "shift the clocks of a run's ranks so that no op starts before its input is there"},
 };
 constexpr Option kDraw[] = {
     {"svg", "FILE", "write an SVG instead of drawing in the terminal"},
@@ -107,9 +116,9 @@ const Verb kVerbs[] = {
     {"convert",
      "IN",
      1,
-     1,
-     "Rewrite a schedule in another format",
-     {kConvert, kFrom},
+     -1,
+     "Rewrite a schedule in another format; read a run of torch's",
+     {kConvert, kConvertFrom},
      &run_convert,
      "penstock convert torch.csv -o mine.json"},
     {"draw",

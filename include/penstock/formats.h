@@ -1,4 +1,4 @@
-// File: formats.h. Schedules on disk: JSON, text, torch's CSV tables.
+// File: formats.h. Schedules on disk: JSON, text, torch's CSV tables, sail-sg's scheduled nodes.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,24 @@ namespace penstock {
 // TorchOld is read, never written: torch's tables until 2024, where B is the input gradient only
 // and BW the full backward.
 // TorchFsdp is what torch's runtime executes when parameters are sharded.
-enum class Format : std::uint8_t { Json, Text, TorchCompute, TorchComms, TorchFsdp, TorchOld };
-// "json", "text", "torch-compute", "torch-comms", "torch-fsdp", "torch-old"
+enum class Format : std::uint8_t {
+  Json,
+  Text,
+  SailSg,
+  TorchCompute,
+  TorchComms,
+  TorchFsdp,
+  TorchOld
+};
+// "json", "text", "sailsg", "torch-compute", "torch-comms", "torch-fsdp", "torch-old"
 std::string_view name(Format format);
 std::optional<Format> parse_format(std::string_view text);
+// Whether it is one of torch's tables.
+bool is_torch(Format format);
 
-// By content, not by file name: '{' opens JSON, "0:" text, a torch cell CSV (fsdp when any cell
-// unshards, reshards or reduces, else comms when any sends or receives). Throws Error when it is
-// none of them.
+// By content, not by file name: '{' opens JSON, '[' scheduled nodes, "0:" text, a torch cell CSV
+// (fsdp when any cell unshards, reshards or reduces, else comms when any sends or receives). Throws
+// Error when it is none of them.
 Format detect_format(std::string_view content, const std::string& where);
 
 // Reads a schedule; throws Error with every problem of the *file* (place, what, hint). The schedule
@@ -29,8 +39,9 @@ Format detect_format(std::string_view content, const std::string& where);
 Schedule read_schedule(std::string_view content, const std::string& where,
                        std::optional<Format> format = std::nullopt);
 
-// Throws Error with the reason when the format cannot hold the schedule: slices or two routes in a
-// torch table; for text and torch whatever cannot be derived from the order alone (parts, sizes).
+// Throws Error with the reason when the format cannot hold the schedule: slices in a torch table,
+// pairs in scheduled nodes; for all but JSON whatever cannot be derived from the order alone (two
+// routes, parts, sizes).
 std::string write_schedule(const Schedule& schedule, Format format);
 
 // `content` in another format. Between torch's formats this works on the table, so that blank

@@ -154,6 +154,18 @@ std::string torch_reason(const Schedule& schedule) {
   return {};
 }
 
+// What text can hold and scheduled nodes cannot.
+std::string sailsg_reason(const Schedule& schedule) {
+  for (const std::vector<Step>& order : schedule.order) {
+    for (const Step& step : order) {
+      if (step.overlaps_previous) {
+        return fmt::format("{} overlaps the op before it", to_string(step.op));
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void refuse_unless_derivable(const Schedule& schedule, Format format) {
@@ -162,10 +174,10 @@ void refuse_unless_derivable(const Schedule& schedule, Format format) {
                 fmt::format("{} cannot hold it: {}", name(format), what), "write it as json");
   };
   const Pipeline& pipeline = schedule.pipeline;
-  if (const std::string lack = format == Format::Text ? "" : torch_reason(schedule);
-      !lack.empty()) {
-    refuse(lack);
-  }
+  std::string lack;
+  if (is_torch(format)) lack = torch_reason(schedule);
+  if (format == Format::SailSg) lack = sailsg_reason(schedule);
+  if (!lack.empty()) refuse(lack);
   if (pipeline.routes.size() != 1) {
     refuse(fmt::format("it has {} routes, where a stage feeds the one numbered after it",
                        pipeline.routes.size()));

@@ -42,6 +42,7 @@ struct FormatRow {
 constexpr FormatRow kFormats[] = {
     {Format::Json, "json", &read_schedule_json, &write_schedule_json},
     {Format::Text, "text", &read_schedule_text, &write_schedule_text},
+    {Format::SailSg, "sailsg", &read_schedule_sailsg, &write_schedule_sailsg},
     {Format::TorchCompute, "torch-compute", nullptr, &write_torch_compute},
     {Format::TorchComms, "torch-comms", nullptr, &write_torch_comms},
     {Format::TorchFsdp, "torch-fsdp", nullptr, &write_torch_fsdp},
@@ -75,10 +76,6 @@ std::string_view first_line(std::string_view content) {
 bool looks_like_text(std::string_view line) {
   const std::size_t end = line.find_first_not_of("0123456789");
   return end != 0 && end != std::string_view::npos && line[end] == ':';
-}
-
-bool is_torch(Format format) {
-  return format != Format::Json && format != Format::Text;
 }
 
 // The table that a cell makes of its file.
@@ -141,11 +138,16 @@ std::optional<Format> parse_format(std::string_view text) {
   return std::nullopt;
 }
 
+bool is_torch(Format format) {
+  return format >= Format::TorchCompute;
+}
+
 Format detect_format(std::string_view content, const std::string& where) {
   content = without_byte_order_mark(content);
   const std::string_view line = first_line(content);
   if (line.empty()) throw Error(where, "holds no schedule: it is empty", "see penstock generate");
   if (line.starts_with('{')) return Format::Json;
+  if (line.starts_with('[')) return Format::SailSg;
   if (looks_like_text(line)) return Format::Text;
   if (const auto format = torch_format(content)) return *format;
   throw Error(where, "not a schedule in any format that Penstock reads",

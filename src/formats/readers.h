@@ -20,6 +20,9 @@ std::string write_schedule_json(const Schedule& schedule);
 Schedule read_schedule_text(std::string_view content, const std::string& where);
 std::string write_schedule_text(const Schedule& schedule);
 
+Schedule read_schedule_sailsg(std::string_view content, const std::string& where);
+std::string write_schedule_sailsg(const Schedule& schedule);
+
 // `where` names the file.
 Schedule schedule_of(const TorchTable& table, const std::string& where);
 // Without blanks. Throws Error when a torch table cannot hold the schedule.

@@ -124,6 +124,10 @@ Schedule read_schedule_json(std::string_view content, const std::string& where) 
   if (root.has("penstock") && !root.has("penstock_schedule")) {
     throw Error(where, "an experiment, not a schedule", "simulate, profile and train take it");
   }
+  if (root.has("traceEvents") && !root.has("penstock_schedule")) {
+    throw Error(where, "a trace, not a schedule",
+                "'penstock convert --from kineto' reads the traces of torch's profiler");
+  }
   if (root.is_object()) {
     root.only({"penstock_schedule", "name", "actors", "stages", "routes", "microbatches", "order"});
     root.integer("penstock_schedule", {.required = true, .min = 1, .max = 1});

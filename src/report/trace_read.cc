@@ -18,6 +18,8 @@ constexpr std::int64_t kLongest = 9'000'000'000'000'000;  // ns: 104 days, exact
 constexpr std::int64_t kMostBytes = 9'000'000'000'000'000;
 constexpr const char* kHint =
     "a trace of Penstock comes from 'penstock simulate --trace' or 'penstock train --out'";
+constexpr const char* kChromeHint =
+    "'penstock convert --from kineto' reads the traces of torch's profiler, one per rank";
 
 bool full(const std::vector<Problem>& problems) {
   return problems.size() >= kMostProblems;
@@ -186,10 +188,10 @@ void require_trace(const nlohmann::json& document, std::string_view text,
     throw Error(where + ":/penstock", "expected an object: this is no trace", kHint);
   }
   const bool chrome = document.is_array() || text.find("\"traceEvents\"") != std::string_view::npos;
-  throw Error(where,
-              chrome ? "a trace of another program: it has no \"penstock\" object"
-                     : "no trace: it has no \"penstock\" object",
-              kHint);
+  if (chrome) {
+    throw Error(where, "a trace of another program: it has no \"penstock\" object", kChromeHint);
+  }
+  throw Error(where, "no trace: it has no \"penstock\" object", kHint);
 }
 
 }  // namespace

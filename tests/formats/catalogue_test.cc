@@ -27,7 +27,8 @@ TEST_P(Catalogue, JsonHoldsIt) {
 
 // What is left out is the name; several routes are refused with the reason.
 TEST_P(Catalogue, TextAndTorchHoldOneRoute) {
-  for (const Format format : {Format::Text, Format::TorchCompute, Format::TorchComms}) {
+  for (const Format format :
+       {Format::Text, Format::TorchCompute, Format::TorchComms, Format::TorchFsdp}) {
     Schedule written = schedule();
     SCOPED_TRACE(name(format));
     if (written.pipeline.routes.size() > 1) {

@@ -36,17 +36,18 @@ inline Timeline timeline_of(const Program& program,
     span.op = compute.op;
     span.actor = compute.actor;
     span.overlaps_previous = compute.overlaps_previous;
-    span.start = spans.empty() ? 0 : spans.back().end;
+    const bool pairs = compute.overlaps_previous;
+    if (!spans.empty()) span.start = pairs ? spans.back().start : spans.back().end;
     if (compute.awaits >= 0) {
       const auto [from, at] = span_of[static_cast<std::size_t>(
           program.messages[static_cast<std::size_t>(compute.awaits)].producer)];
       span.start = std::max(span.start, lanes[from][at].end);
     }
-    if (compute.overlaps_previous) {
-      span.start = spans.back().start;
-      span.end = spans.back().end += duration(compute.op);
-    } else {
-      span.end = span.start + duration(compute.op);
+    span.end = span.start + duration(compute.op);
+    if (pairs) {  // both start when both have their inputs, and end together
+      span.end += spans.back().end - spans.back().start;
+      spans.back().start = span.start;
+      spans.back().end = span.end;
     }
     span_of.emplace_back(lane, spans.size());
     spans.push_back(span);

@@ -295,8 +295,8 @@ TEST(ReadSchedule, DetectsTorchTables) {
 }
 
 TEST(ReadSchedule, FormatsHaveNames) {
-  for (const Format format : {Format::Json, Format::Text, Format::TorchCompute, Format::TorchComms,
-                              Format::TorchFsdp, Format::TorchOld}) {
+  for (const Format format : {Format::Json, Format::Text, Format::SailSg, Format::TorchCompute,
+                              Format::TorchComms, Format::TorchFsdp, Format::TorchOld}) {
     EXPECT_EQ(parse_format(name(format)), format);
   }
   EXPECT_EQ(parse_format("yaml"), std::nullopt);
