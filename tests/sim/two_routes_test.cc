@@ -1,5 +1,6 @@
 // Published bubbles and peaks of schedules that go two ways.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -91,6 +92,16 @@ TEST(TwoRoutes, DualPipeVsVariants) {
   EXPECT_DOUBLE_EQ(step_of(dualpipev(8, 32, "torch", "0")), 99.5);
   EXPECT_DOUBLE_EQ(step_of(dualpipev(8, 32, "jaxpp", "1")), 107.5);
   EXPECT_DOUBLE_EQ(step_of(dualpipev(8, 32, "jaxpp", "0")), 103.5);
+}
+
+// JaxPP's order with asynchronous hops, from the same simulation.
+TEST(TwoRoutes, DualPipeVsHops) {
+  const GenerateOptions options = dualpipev(8, 32, "jaxpp", "0");
+  const std::pair<double, double> steps[] = {{0.1, 105.7}, {0.25, 109.75}, {0.5, 118}, {1, 138.5}};
+  for (const auto& [hop, step] : steps) {
+    const std::string costs = fmt::format("F=0.5,I=0.5,W=0.5,latency={}", hop);
+    EXPECT_DOUBLE_EQ(makespan_ms(simulated("dualpipev", options, costs)), step) << hop;
+  }
 }
 
 // With f pipes each way, D actors and k units of D microbatches: D/f - 2 slots of bubble where F=B,
