@@ -14,6 +14,28 @@
 namespace penstock {
 namespace {
 
+// What a searched schedule is made for: the experiment's costs, if it gives any.
+std::optional<CostTable> costs_of(const Experiment& experiment) {
+  if (!experiment.uniform_costs) return experiment.cost_table;
+  const std::int64_t stages =
+      std::int64_t{experiment.parallel.pipeline} * experiment.parallel.chunks;
+  if (stages < 1 || stages > kMostActors) return std::nullopt;  // the generator refuses such sizes
+  return uniform_costs(static_cast<std::int32_t>(stages), *experiment.uniform_costs);
+}
+
+// Where a problem that a generator finds stands in the experiment.
+void place(const Experiment& experiment, Problem& problem) {
+  if (problem.where != "costs") {
+    problem.where = experiment.file + ":/schedule";
+    return;
+  }
+  problem.where = experiment.file + ":/costs";
+  if (experiment.uniform_costs || experiment.cost_table) return;
+  problem.hint =
+      "give them: {\"file\": \"costs.json\"}, as `penstock profile` writes for another schedule "
+      "with the same stages and split backwards";
+}
+
 Schedule generated(const Experiment& experiment) {
   try {
     return generate(experiment.schedule.name, {.actors = experiment.parallel.pipeline,
@@ -21,10 +43,11 @@ Schedule generated(const Experiment& experiment) {
                                                .microbatches = experiment.microbatches(),
                                                .slices = experiment.schedule.slices,
                                                .sequence = experiment.batch.sequence,
-                                               .option = experiment.schedule.option});
+                                               .option = experiment.schedule.option,
+                                               .costs = costs_of(experiment)});
   } catch (const Error& error) {
     std::vector<Problem> problems = error.problems();
-    for (Problem& problem : problems) problem.where = experiment.file + ":/schedule";
+    for (Problem& problem : problems) place(experiment, problem);
     throw Error(std::move(problems));
   }
 }

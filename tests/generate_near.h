@@ -9,9 +9,12 @@
 
 namespace penstock {
 
-inline std::optional<Schedule> generate_if_legal(std::string_view name,
-                                                 const GenerateOptions& options) {
+// At equal costs where the generator needs some and `options` has none.
+inline std::optional<Schedule> generate_if_legal(std::string_view name, GenerateOptions options) {
   try {
+    if (find_generator(name)->needs_costs && !options.costs) {
+      options.costs = parse_costs("F=1,I=1,W=1", options.actors * options.chunks);
+    }
     return generate(name, options);
   } catch (const Error&) {
     return std::nullopt;

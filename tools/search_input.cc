@@ -86,18 +86,16 @@ class OptionReader {
   std::vector<Problem> problems_;
 };
 
-// Of one stage per actor and chunk. Sizes that search() refuses need none.
-CostTable costs_of(const GenerateOptions& options, const Arguments& arguments) {
+// One stage per actor and chunk; nothing for sizes that are refused anyway.
+std::optional<Schedule> without_order(const GenerateOptions& options) {
   const double stages = static_cast<double>(options.actors) * options.chunks;
   if (options.actors < 1 || options.chunks < 1 || options.microbatches < 1 ||
-      stages * options.microbatches > 1e6) {
-    return {};
+      stages * options.microbatches > 1e7) {
+    return std::nullopt;
   }
-  const Schedule sizes{
-      .name = std::string(kSearched),
-      .pipeline = loop_pipeline(options.actors, options.chunks, options.microbatches),
-      .order = {}};
-  return costs_from(arguments, sizes).value_or(unit_costs(sizes));
+  return Schedule{.name = {},
+                  .pipeline = loop_pipeline(options.actors, options.chunks, options.microbatches),
+                  .order = {}};
 }
 
 }  // namespace
@@ -123,11 +121,29 @@ SearchOptions search_options(const GenerateOptions& options) {
   return search;
 }
 
-NamedSchedule named_schedule(std::string_view name, const GenerateOptions& options,
+bool is_made_for_costs(std::string_view name) {
+  const Generator* generator = find_generator(name);
+  return name == kSearched || (generator != nullptr && generator->needs_costs);
+}
+
+std::optional<CostTable> costs_for_sizes(const GenerateOptions& options,
+                                         const Arguments& arguments) {
+  if (!arguments.has("costs") && !arguments.has("costs-file")) return std::nullopt;
+  const std::optional<Schedule> sizes = without_order(options);
+  return sizes ? costs_from(arguments, *sizes) : CostTable{};
+}
+
+NamedSchedule named_schedule(std::string_view name, GenerateOptions options,
                              const Arguments& arguments) {
+  if (is_made_for_costs(name)) {
+    options.costs = costs_for_sizes(options, arguments);
+    if (!options.costs) {
+      const std::optional<Schedule> sizes = without_order(options);
+      options.costs = sizes ? unit_costs(*sizes) : CostTable{};
+    }
+  }
   if (name != kSearched) return {generate(name, options), std::nullopt};
-  const SearchOptions search = search_options(options);
-  SearchResult result = load_search()(costs_of(options, arguments), search);
+  SearchResult result = load_search()(*options.costs, search_options(options));
   Schedule schedule = std::move(result.schedule);
   return {std::move(schedule), std::move(result)};
 }

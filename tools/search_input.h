@@ -25,13 +25,21 @@ inline constexpr std::string_view kSearchedOptions =
 // every problem.
 SearchOptions search_options(const GenerateOptions& options);
 
-// A schedule by name: a generator's, or the searched one at the costs of the command line (unit
-// costs where there are none).
+// Whether the schedule depends on costs: "searched", or a generator that needs them.
+bool is_made_for_costs(std::string_view name);
+
+// --costs or --costs-file for a schedule that is yet to be made, with one stage per actor and
+// chunk: nullopt when neither is given, an empty table for sizes that are refused anyway.
+std::optional<CostTable> costs_for_sizes(const GenerateOptions& options,
+                                         const Arguments& arguments);
+
+// A schedule by name: a generator's, or the searched one. Those that are made for costs get the
+// command line's, or unit costs where there are none.
 struct NamedSchedule {
   Schedule schedule;
   std::optional<SearchResult> search;  // of "searched"; its schedule is moved out
 };
-NamedSchedule named_schedule(std::string_view name, const GenerateOptions& options,
+NamedSchedule named_schedule(std::string_view name, GenerateOptions options,
                              const Arguments& arguments);
 
 // "searched: 57.600 ms, lower bound 57.200 ms, gap 0.70 %, from eager_1f1b".

@@ -24,6 +24,9 @@ constexpr Generator kGenerators[] = {
      "fsdp", &looped_bfs},
     {"zb_h1", "1f1b with weight gradients put off: a third of the bubble", "", "", &zb_h1},
     {"zb_h2", "zb_h1 with twice the activations: no bubble between ops", "", "", &zb_h2},
+    {"zb_1p", "searched for given costs, memory as 1f1b", "", "memory weight_share", &zb_1p, true},
+    {"zb_2p", "searched for given costs, twice the memory", "", "memory weight_share", &zb_2p,
+     true},
     {"interleaved_zb1p", "zb_h1 with several stages per actor", "ScheduleInterleavedZeroBubble", "",
      &interleaved_zb1p},
     {"zb_v", "two stages per actor in a V: memory as even as zb_h1", "ScheduleZBVZeroBubble",
@@ -56,14 +59,18 @@ bool is_called(const Generator& generator, std::string_view name) {
                                equal_ignoring_case(name, synonym.substr(kPrefix.size()))));
 }
 
-const Generator& find(std::string_view name) {
-  for (const Generator& generator : kGenerators) {
-    if (is_called(generator, name)) return generator;
-  }
+Error unknown(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Generator& generator : kGenerators) names.push_back(generator.name);
-  throw Error("schedule", fmt::format("no schedule is called '{}'", name),
-              did_you_mean(name, names));
+  return {"schedule", fmt::format("no schedule is called '{}'", name), did_you_mean(name, names)};
+}
+
+void check_costs(const Generator& generator, const GenerateOptions& options,
+                 std::vector<Problem>& problems) {
+  if (!generator.needs_costs || options.costs) return;
+  problems.push_back(
+      {"costs", fmt::format("{} is made for given costs, and there are none", generator.name),
+       "say what the ops take: --costs F=1,I=1,W=1,latency=0.1 or --costs-file FILE"});
 }
 
 std::vector<std::string_view> words(std::string_view text) {
@@ -131,11 +138,20 @@ std::span<const Generator> generators() {
   return kGenerators;
 }
 
+const Generator* find_generator(std::string_view name) {
+  const auto found = std::find_if(std::begin(kGenerators), std::end(kGenerators),
+                                  [&](const Generator& one) { return is_called(one, name); });
+  return found == std::end(kGenerators) ? nullptr : found;
+}
+
 Schedule generate(std::string_view name, const GenerateOptions& options) {
-  const Generator& generator = find(name);
+  const Generator* found = find_generator(name);
+  if (found == nullptr) throw unknown(name);
+  const Generator& generator = *found;
   std::vector<Problem> problems;
   check_sizes(generator, options, problems);
   check_keys(generator, options, problems);
+  if (problems.empty()) check_costs(generator, options, problems);
   if (!problems.empty()) throw Error(std::move(problems));
   return generator.generate(options);
 }

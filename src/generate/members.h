@@ -2,6 +2,7 @@
 //
 // Each is a pure function of its options, called by generate() with sizes of at least 1, known
 // option keys, and one slice unless they take tokens.
+// option keys, one slice, and costs where the row says so.
 #pragma once
 
 #include "penstock/generate.h"
@@ -15,6 +16,8 @@ Schedule interleaved_1f1b(const GenerateOptions& options);
 Schedule looped_bfs(const GenerateOptions& options);
 Schedule zb_h1(const GenerateOptions& options);
 Schedule zb_h2(const GenerateOptions& options);
+Schedule zb_1p(const GenerateOptions& options);
+Schedule zb_2p(const GenerateOptions& options);
 Schedule interleaved_zb1p(const GenerateOptions& options);
 Schedule zb_v(const GenerateOptions& options);
 Schedule v_half(const GenerateOptions& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -79,6 +80,20 @@ std::vector<std::int32_t> numbers_option(const GenerateOptions& options, const s
   return values;
 }
 
+double decimal_option(const GenerateOptions& options, const std::string& key, double otherwise,
+                      std::vector<Problem>& problems) {
+  const std::string* text = given(options, key);
+  if (text == nullptr) return otherwise;
+  double value = 0;
+  const char* last = text->data() + text->size();
+  const auto [end, error] = std::from_chars(text->data(), last, value);
+  if (error == std::errc{} && end == last && std::isfinite(value) && value >= 0) return value;
+  problems.push_back({fmt::format("option {}", key),
+                      fmt::format("'{}' is no number from 0 on", *text),
+                      fmt::format("for example {}={}", key, otherwise)});
+  return otherwise;
+}
+
 bool switch_option(const GenerateOptions& options, const std::string& key, bool otherwise,
                    std::vector<Problem>& problems) {
   const std::string* text = given(options, key);
@@ -94,6 +109,12 @@ void check_chunks(const char* name, const GenerateOptions& options,
   if (options.chunks == 1) return;
   if (std::find(allowed.begin(), allowed.end(), options.chunks) != allowed.end()) return;
   const std::int32_t held = std::max(allowed);
+  if (held == 1) {
+    problems.push_back({"chunks",
+                        fmt::format("{} has one stage per actor, not {}", name, options.chunks),
+                        "interleaved_1f1b, looped_bfs and interleaved_zb1p take several"});
+    return;
+  }
   problems.push_back({"chunks",
                       fmt::format("{} has {} stages per actor, not {}", name, held, options.chunks),
                       fmt::format("leave out chunks, or say {}", held)});

@@ -30,6 +30,10 @@ std::int32_t number_option(const GenerateOptions& options, const std::string& ke
 std::vector<std::int32_t> numbers_option(const GenerateOptions& options, const std::string& key,
                                          std::vector<Problem>& problems);
 
+// The value given for `key`, a finite number of at least 0; `otherwise` when none is given.
+double decimal_option(const GenerateOptions& options, const std::string& key, double otherwise,
+                      std::vector<Problem>& problems);
+
 // The value given for `key`, 0 or 1; `otherwise` when none is given.
 bool switch_option(const GenerateOptions& options, const std::string& key, bool otherwise,
                    std::vector<Problem>& problems);

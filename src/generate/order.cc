@@ -1,15 +1,16 @@
 #include "order.h"
 
-#include <fmt/format.h>
+#include <utility>
+#include <vector>
 
-#include "penstock/error.h"
+#include "option.h"
 
 namespace penstock {
 
 void refuse_chunks(const char* name, const GenerateOptions& options) {
-  if (options.chunks == 1) return;
-  throw Error("chunks", fmt::format("{} has one stage per actor, not {}", name, options.chunks),
-              "interleaved_1f1b, looped_bfs and interleaved_zb1p take several");
+  std::vector<Problem> problems;
+  check_chunks(name, options, {1}, problems);
+  throw_if_any(std::move(problems));
 }
 
 }  // namespace penstock

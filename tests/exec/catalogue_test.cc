@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../generate_near.h"
 #include "actor_plan.h"
 #include "penstock/metrics.h"
 #include "penstock/simulate.h"
@@ -36,14 +37,11 @@ std::vector<std::pair<Sizes, Schedule>> legal(const Generator& generator, std::i
     for (const std::int32_t chunks : {2, 1}) {
       for (const std::int32_t microbatches : {2 * actors, 2 * actors + 2, 3}) {
         const Sizes sizes{actors, chunks, microbatches, slices};
-        try {
-          found.emplace_back(sizes, generate(generator.name, {.actors = actors,
-                                                              .chunks = chunks,
-                                                              .microbatches = microbatches,
-                                                              .slices = slices}));
-        } catch (const Error&) {
-          continue;
-        }
+        auto schedule = generate_if_legal(
+            generator.name,
+            {.actors = actors, .chunks = chunks, .microbatches = microbatches, .slices = slices});
+        if (!schedule) continue;
+        found.emplace_back(sizes, std::move(*schedule));
         if (found.size() == 3) return found;
       }
     }

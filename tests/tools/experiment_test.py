@@ -162,5 +162,33 @@ def slices_of_a_file_are_the_sequence():
         assert "batch.sequence is 64" in text and hint in text, text
 
 
+SPLIT = {"uniform": {"forward_ms": 1, "backward_input_ms": 1, "backward_weight_ms": 1}}
+
+
+@case
+def a_searched_schedule_is_made_for_the_runs_costs():
+    path = experiment(schedule={"name": "zb_1p"}, costs=SPLIT)
+    report = penstock("simulate", path, "--json", "-").json()
+    assert abs(report["makespan_s"] - 0.027) < 1e-12, report["makespan_s"]
+    # Of the command line where it gives some: as generated for them.
+    costs = ["--costs", "F=1,I=3,W=2,latency=0.5"]
+    sizes = ["--actors", 4, "--microbatches", 8]
+    wanted = penstock("simulate", "--schedule", "zb_1p", *sizes, *costs, "--json", "-").json()
+    report = penstock("simulate", path, *costs, "--json", "-").json()
+    assert report["makespan_s"] == wanted["makespan_s"]
+    assert report["critical_path"] == wanted["critical_path"]
+
+
+@case
+def a_searched_schedule_without_costs_says_where_to_give_them():
+    changed = {k: v for k, v in GOOD.items() if k != "costs"} | {"schedule": {"name": "zb_2p"}}
+    path = scratch("searched.json", json.dumps(changed))
+    text = penstock("simulate", path, code=1).err
+    assert f"{path}:/costs: zb_2p is made for given costs, and there are none" in text, text
+    assert '{"file": "costs.json"}' in text, text
+    text = complaint(schedule={"name": "zb_2p"})
+    assert "FILE:/costs: I of stages 0 to 3 has no duration" in text, text
+
+
 if __name__ == "__main__":
     sys.exit(main())

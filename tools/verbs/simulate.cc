@@ -82,10 +82,23 @@ Timeline simulate_schedule(Schedule schedule, const Arguments& arguments) {
   return simulate(lower(std::move(schedule), {.placement = placement(arguments)}), costs, options);
 }
 
+// A schedule that is made for costs is made for those of the command line where it gives some.
+void use_costs(const Arguments& arguments, Experiment& experiment) {
+  if (!is_made_for_costs(experiment.schedule.name)) return;
+  auto costs = costs_for_sizes({.actors = experiment.parallel.pipeline,
+                                .chunks = experiment.parallel.chunks,
+                                .microbatches = experiment.microbatches()},
+                               arguments);
+  if (!costs) return;
+  experiment.uniform_costs.reset();
+  experiment.cost_table = std::move(costs);
+}
+
 Timeline simulate_experiment(std::string_view content, const std::string& path,
                              const Arguments& arguments) {
-  const Prepared prepared =
-      prepare(parse_experiment(content, path, arguments.list("set")), placement(arguments));
+  Experiment experiment = parse_experiment(content, path, arguments.list("set"));
+  use_costs(arguments, experiment);
+  const Prepared prepared = prepare(std::move(experiment), placement(arguments));
   const Schedule& schedule = prepared.program.schedule;
   std::optional<CostTable> costs = costs_from(arguments, schedule);
   if (!costs) costs = given_costs(prepared.experiment, schedule);
