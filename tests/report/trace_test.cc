@@ -214,7 +214,7 @@ TEST(ReadTrace, AnotherProgramsTrace) {
   const auto problems = problems_of(R"({"traceEvents":[{"ph":"X","name":"MatMul"}]})");
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_THAT(problems[0].what, HasSubstr("trace of another program"));
-  EXPECT_THAT(problems[0].hint, HasSubstr("penstock simulate --trace"));
+  EXPECT_THAT(problems[0].hint, HasSubstr("convert --from kineto"));
   EXPECT_THAT(problems_of("[]").at(0).what, HasSubstr("another program"));
   EXPECT_THAT(problems_of("{}").at(0).what, HasSubstr("no trace"));
   EXPECT_THAT(problems_of("3").at(0).what, HasSubstr("no trace"));

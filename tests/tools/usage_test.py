@@ -358,7 +358,7 @@ def only_searched_schedules_are_made_for_costs():
     found = penstock("generate", "zb_1p", *sizes, "--costs", "F=1,I=1,W=1").out
     assert found.startswith("# zb_1p\n0: 0F0 0F1 0F2 0I0"), found
     result = penstock("generate", "1f1b", *sizes, "--costs", "F=1,I=1,W=1", code=2)
-    assert "1f1b is the same whatever its ops take" in result.err, result.err
+    assert "1f1b is the same for all costs" in result.err, result.err
 
 
 @case
