@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "penstock/slice_counts.h"
+
 namespace penstock {
 namespace {
 
@@ -114,7 +116,7 @@ Timeline measured_timeline(const RunPlan& plan, std::span<const StageInfo> stage
                     .actors = pipeline.actors,
                     .microbatches = static_cast<std::int32_t>(pipeline.microbatches.size()),
                     .stages = {},
-                    .slices = {},
+                    .slices = slice_counts(pipeline),
                     .spans = {},
                     .transfers = {}};
   timeline.tokens = static_cast<std::int64_t>(plan.batch.global) * plan.batch.sequence;

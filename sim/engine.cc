@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "penstock/slice_counts.h"
+
 namespace penstock {
 namespace {
 
@@ -28,15 +30,6 @@ std::vector<TimelineStage> stages_of(const Pipeline& pipeline, const CostTable& 
 }
 
 // Of each microbatch; empty when all have one.
-std::vector<std::int32_t> slices_of(const Pipeline& pipeline) {
-  const bool sliced = std::any_of(pipeline.microbatches.begin(), pipeline.microbatches.end(),
-                                  [](const Microbatch& m) { return m.slices() > 1; });
-  std::vector<std::int32_t> slices;
-  if (!sliced) return slices;
-  for (const Microbatch& microbatch : pipeline.microbatches) slices.push_back(microbatch.slices());
-  return slices;
-}
-
 // 0 unless every microbatch says how long its slices are.
 std::int64_t tokens_of(const Pipeline& pipeline) {
   const auto is_one = [](std::int32_t tokens) { return tokens == 1; };
@@ -58,7 +51,7 @@ Timeline empty_timeline(const Program& program, const CostTable& costs) {
           .actors = pipeline.actors,
           .microbatches = static_cast<std::int32_t>(pipeline.microbatches.size()),
           .stages = stages_of(pipeline, costs),
-          .slices = slices_of(pipeline),
+          .slices = slice_counts(pipeline),
           .spans = {},
           .transfers = {},
           .tokens = tokens_of(pipeline)};
