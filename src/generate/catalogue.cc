@@ -35,7 +35,7 @@ constexpr Generator kGenerators[] = {
     {"v_min", "zb_v with a third of the activations", "", "", &v_min},
     {"1f1b_v", "1f1b in a V: two thirds of the activations", "", "", &one_f_one_b_v},
     {"dualpipe", "fed from both ends, forwards overlap backwards", "", "fused", &dualpipe},
-    {"dualpipev", "dualpipe folded into a V: one copy of the weights", "ScheduleDualPipeV",
+    {"dualpipev", "dualpipe folded into a V, weights held once", "ScheduleDualPipeV",
      "variant fused", &dualpipev},
     {"chimera", "1f1b both ways at once: half the bubble, two copies", "", "pipes", &chimera},
     {"bitpipe", "two Vs in opposite directions, four chunks per actor", "", "variant", &bitpipe},
