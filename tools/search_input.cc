@@ -149,7 +149,7 @@ NamedSchedule named_schedule(std::string_view name, GenerateOptions options,
 }
 
 std::string verdict(std::string_view label, const SearchResult& result) {
-  return fmt::format("{}: {:.3f} ms, lower bound {:.3f} ms, gap {:.2f} %, from {}\n", label,
+  return fmt::format("{}: {:.3f} ms, at least {:.3f} ms, gap {:.2f} %, {}\n", label,
                      to_ms(result.makespan), to_ms(result.bound), 100 * result.gap(),
                      result.origin);
 }

@@ -42,7 +42,8 @@ struct NamedSchedule {
 NamedSchedule named_schedule(std::string_view name, GenerateOptions options,
                              const Arguments& arguments);
 
-// "searched: 57.600 ms, lower bound 57.200 ms, gap 0.70 %, from eager_1f1b".
+// "searched: 57.600 ms, at least 57.200 ms, gap 0.70 %, eager_1f1b": the result, the proven bound,
+// where the search began.
 std::string verdict(std::string_view label, const SearchResult& result);
 // {"makespan_s", "bound_s", "gap", "origin"}.
 nlohmann::ordered_json verdict_json(const SearchResult& result);

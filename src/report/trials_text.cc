@@ -56,6 +56,8 @@ std::vector<std::string> bubbles(const Trials& trials, std::size_t m) {
   return cells;
 }
 
+constexpr int kColumns = 80;  // --csv and --json say it all
+
 // What each schedule says to the sizes that it refuses, once.
 std::string refusals(const Trials& trials) {
   std::string text;
@@ -63,8 +65,10 @@ std::string refusals(const Trials& trials) {
     for (std::size_t m = 0; m < trials.microbatches.size(); ++m) {
       const std::string& refused = trials.results[m][i].refused;
       if (refused.empty()) continue;
-      text +=
-          fmt::format("- {} at m = {}: {}\n", trials.schedules[i], trials.microbatches[m], refused);
+      text += cut(fmt::format("- {} at m = {}: {}", trials.schedules[i], trials.microbatches[m],
+                              refused),
+                  kColumns) +
+              "\n";
       break;
     }
   }

@@ -55,6 +55,17 @@ std::vector<Entry> entries_of(const std::string& kind) {
       fmt::format("nothing to list called '{}'; {}", kind, did_you_mean(kind, kKinds)));
 }
 
+// "name  summary [options]", the options on a line of their own where they do not fit.
+std::string line_of(const Entry& entry, std::size_t width) {
+  std::string line = fmt::format("{:<{}}  {}", entry.name, width, entry.summary);
+  constexpr std::size_t kColumns = 80;
+  const std::size_t options = line.rfind(" [");
+  if (line.size() > kColumns && options != std::string::npos) {
+    line.replace(options, 1, "\n" + std::string(width + 2, ' '));
+  }
+  return line;
+}
+
 }  // namespace
 
 int run_list(const Arguments& arguments) {
@@ -69,8 +80,7 @@ int run_list(const Arguments& arguments) {
   if (entries.empty()) complain(fmt::format("there are no {} yet", arguments.positional()[0]));
   std::size_t width = 0;
   for (const Entry& entry : entries) width = std::max(width, entry.name.size());
-  for (const Entry& entry : entries)
-    say(fmt::format("{:<{}}  {}\n", entry.name, width, entry.summary));
+  for (const Entry& entry : entries) say(line_of(entry, width) + "\n");
   return 0;
 }
 
