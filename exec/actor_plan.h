@@ -66,7 +66,7 @@ ActorPlan plan_actor(const Program& program, std::int32_t actor,
 std::vector<Channel> plan_channels(const Program& program, std::span<const ActorPlan> plans,
                                    std::span<const MessagePlan> messages);
 
-// "3B1, needs the gradient of 4B1 from actor 2", for every action of every actor.
+// Every action of every actor in words.
 ActionNames action_names(const Program& program);
 
 // Whether any stage learns: a program of forwards alone is inference and has no step end.

@@ -8,10 +8,7 @@ namespace {
 // The neighbouring transfers from `cursor` on.
 std::span<const Action> batch_at(const std::vector<Action>& list, std::int32_t cursor) {
   std::size_t end = static_cast<std::size_t>(cursor);
-  while (end < list.size() &&
-         (list[end].kind == ActionKind::Send || list[end].kind == ActionKind::Receive)) {
-    ++end;
-  }
+  while (end < list.size() && is_transfer(list[end].kind)) ++end;
   return std::span(list).subspan(static_cast<std::size_t>(cursor),
                                  end - static_cast<std::size_t>(cursor));
 }

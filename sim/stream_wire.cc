@@ -1,13 +1,6 @@
 #include "stream_wire.h"
 
 namespace penstock {
-namespace {
-
-bool is_transfer(ActionKind kind) {
-  return kind == ActionKind::Send || kind == ActionKind::Receive;
-}
-
-}  // namespace
 
 StreamWire::StreamWire(const Program& program)
     : streams_(program.actions.size()), sent_(program.messages.size(), kNever) {

@@ -1,66 +1,91 @@
 #include "rendezvous.h"
 
-#include <vector>
-
 namespace penstock {
 namespace {
 
-bool is_transfer(const Action& action) {
-  return action.kind == ActionKind::Send || action.kind == ActionKind::Receive;
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
 }
 
 class Meeting {
  public:
-  Meeting(const Program& program, Rendezvous rendezvous)
+  Meeting(const Program& program, TransportKind kind)
       : program_(program),
-        rendezvous_(rendezvous),
+        grouped_(kind == TransportKind::Grouped),
         at_(program.actions.size(), 0),
         open_(program.actions.size(), 0),
         here_(program.messages.size(), 0) {}
 
-  bool run() {
-    std::vector<std::size_t> ready;
-    for (std::size_t actor = 0; actor < at_.size(); ++actor) ready.push_back(actor);
+  // Goes as far as the transfers take place.
+  void run() {
+    std::vector<std::int32_t> ready;
+    for (std::size_t actor = 0; actor < at_.size(); ++actor) {
+      ready.push_back(static_cast<std::int32_t>(actor));
+    }
     while (!ready.empty()) {
-      const std::size_t actor = ready.back();
+      const std::int32_t actor = ready.back();
       ready.pop_back();
       advance(actor, ready);
     }
-    for (std::size_t actor = 0; actor < at_.size(); ++actor) {
-      if (open_[actor] != 0 || at_[actor] != program_.actions[actor].size()) return false;
+  }
+
+  // From the lowest actor that waits along the waits until an actor comes again.
+  std::vector<StuckActor> ring() const {
+    std::int32_t actor = 0;
+    while (index(actor) < open_.size() && open_[index(actor)] == 0) ++actor;
+    if (index(actor) == open_.size()) return {};
+    std::vector<StuckActor> path;
+    std::vector<std::size_t> place(open_.size(), 0);  // by actor: 1 + its place on the path
+    while (place[index(actor)] == 0) {
+      path.push_back(stuck(actor));
+      place[index(actor)] = path.size();
+      actor = path.back().peer;
     }
-    return true;
+    path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(place[index(actor)]) - 1);
+    return path;
   }
 
  private:
-  // Runs `actor` up to and into its next transfers; REQUIRES: none of its transfers is open.
-  void advance(std::size_t actor, std::vector<std::size_t>& ready) {
-    const std::vector<Action>& actions = program_.actions[actor];
-    std::size_t& at = at_[actor];
-    while (at < actions.size() && !is_transfer(actions[at])) ++at;
+  // Runs `actor` up to and into its next transfers. REQUIRES: none of its transfers is open.
+  void advance(std::int32_t actor, std::vector<std::int32_t>& ready) {
+    const std::vector<Action>& actions = program_.actions[index(actor)];
+    std::size_t& at = at_[index(actor)];
+    while (at < actions.size() && !is_transfer(actions[at].kind)) ++at;
     std::size_t end = at;
-    while (end < actions.size() && is_transfer(actions[end])) {
+    while (end < actions.size() && is_transfer(actions[end].kind)) {
       ++end;
-      if (rendezvous_ == Rendezvous::OneByOne) break;
+      if (!grouped_) break;
     }
-    open_[actor] = static_cast<std::int32_t>(end - at);
+    open_[index(actor)] = static_cast<std::int32_t>(end - at);
     while (at < end) arrive(actions[at++], ready);
   }
 
   // The second end to arrive completes the transfer for both.
-  void arrive(const Action& action, std::vector<std::size_t>& ready) {
-    const auto index = static_cast<std::size_t>(action.index);
-    if (++here_[index] < 2) return;
-    const Message& message = program_.messages[index];
+  void arrive(const Action& action, std::vector<std::int32_t>& ready) {
+    if (++here_[index(action.index)] < 2) return;
+    const Message& message = program_.messages[index(action.index)];
     for (const std::int32_t actor : {message.from, message.to}) {
-      if (--open_[static_cast<std::size_t>(actor)] == 0) {
-        ready.push_back(static_cast<std::size_t>(actor));
-      }
+      if (--open_[index(actor)] == 0) ready.push_back(actor);
     }
   }
 
+  // The first of the open transfers of `actor` that lacks its other end.
+  StuckActor stuck(std::int32_t actor) const {
+    const std::vector<Action>& actions = program_.actions[index(actor)];
+    std::size_t at = at_[index(actor)] - 1;
+    std::size_t first = at;
+    for (;; --at) {
+      if (here_[index(actions[at].index)] < 2) first = at;
+      if (!grouped_ || at == 0 || !is_transfer(actions[at - 1].kind)) break;
+    }
+    const Message& message = program_.messages[index(actions[first].index)];
+    return {.actor = actor,
+            .action = static_cast<std::int32_t>(first),
+            .peer = message.from == actor ? message.to : message.from};
+  }
+
   const Program& program_;
-  const Rendezvous rendezvous_;
+  const bool grouped_;
   std::vector<std::size_t> at_;     // by actor: the next action
   std::vector<std::int32_t> open_;  // by actor: started transfers that have not taken place
   std::vector<std::uint8_t> here_;  // by message: how many ends have arrived
@@ -68,8 +93,10 @@ class Meeting {
 
 }  // namespace
 
-bool meets(const Program& program, Rendezvous rendezvous) {
-  return Meeting(program, rendezvous).run();
+std::vector<StuckActor> rendezvous_ring(const Program& program, TransportKind kind) {
+  Meeting meeting(program, kind);
+  meeting.run();
+  return meeting.ring();
 }
 
 }  // namespace penstock

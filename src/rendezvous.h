@@ -1,20 +1,14 @@
-// File: rendezvous.h. Would a program get stuck if every transfer were a rendezvous?
+// File: rendezvous.h. Who waits for whom for ever when a transfer takes both its actors.
 #pragma once
 
-#include <cstdint>
+#include <vector>
 
-#include "penstock/program.h"
+#include "penstock/deadlock.h"
 
 namespace penstock {
 
-// How an actor waits for its transfers when a transfer ends only once both ends are at it.
-enum class Rendezvous : std::uint8_t {
-  OneByOne,  // each transfer is waited for before the next action
-  Grouped,   // a run of neighbouring transfers starts together and is waited for as one
-             // (ncclGroup, batch_isend_irecv)
-};
-
-// True when every transfer of the program takes place. Linear time.
-bool meets(const Program& program, Rendezvous rendezvous);
+// The ring of TransportVerdict: empty when every transfer takes place. Linear time.
+// REQUIRES: `kind` is Rendezvous or Grouped.
+std::vector<StuckActor> rendezvous_ring(const Program& program, TransportKind kind);
 
 }  // namespace penstock

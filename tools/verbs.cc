@@ -35,6 +35,13 @@ constexpr Option kGenerate[] = {
      "json, text, sailsg, torch-compute, torch-comms, torch-fsdp (as torch runs it with sharded "
      "parameters); default: by the ending of -o (.json, .txt, .csv), else json"},
 };
+constexpr Option kCheck[] = {
+    {"transports", "",
+     "also say which transports each lowering policy's sends and receives get "
+     "through: waiting for every transfer (rendezvous), for neighbours together "
+     "(grouped), queues without tags (pair_fifo, edge_fifo, channel_fifo)"},
+    {"lowering", "POLICY", "of linear, paired, deferred, naive this alone, and who waits for whom"},
+};
 constexpr Option kConvert[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
     {"to", "FORMAT",
@@ -110,7 +117,7 @@ const Verb kVerbs[] = {
      1,
      -1,
      "Report every problem of schedule files",
-     {kFrom, kJson},
+     {kCheck, kFrom, kJson},
      &run_check,
      "penstock check mine.json"},
     {"convert",

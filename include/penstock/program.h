@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "penstock/error.h"
@@ -49,6 +50,10 @@ enum class ActionKind : std::uint8_t {
   Update
 };
 
+constexpr bool is_transfer(ActionKind kind) {
+  return kind == ActionKind::Send || kind == ActionKind::Receive;
+}
+
 struct Action {
   ActionKind kind = ActionKind::Compute;
   std::int32_t index = 0;
@@ -62,6 +67,9 @@ struct Program {
   std::vector<std::vector<std::int32_t>> shared = {};  // groups of stages that share weights
   std::vector<std::vector<Action>> actions = {};       // actions[actor]
 };
+
+// "3B1, needs the gradient of 4B1 from actor 2", "send of the activation of 0F3 to actor 1"
+std::string to_string(const Program& program, const Action& action);
 
 // Where sends and receives stand in an actor's list. A Send is always right behind its producer (of
 // a pair: behind the pair). By name: lowering.h; what can deadlock: deadlock.h.

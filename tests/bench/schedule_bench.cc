@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "penstock/check.h"
+#include "penstock/deadlock.h"
 #include "penstock/generate.h"
 #include "penstock/program.h"
 
@@ -49,6 +50,17 @@ void channel_needs_1f1b(benchmark::State& state) {
   count_ops(state);
 }
 
+void transports_1f1b(benchmark::State& state) {
+  const Program program =
+      lower(generate("1f1b", sizes(state)), {.placement = MessagePlacement::Naive});
+  for (auto _ : state) {
+    for (const TransportRow& transport : transport_kinds()) {
+      benchmark::DoNotOptimize(check_transport(program, transport.kind));
+    }
+  }
+  count_ops(state);
+}
+
 void usual_sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({8, 64})->Args({64, 1024})->Unit(benchmark::kMicrosecond);
 }
@@ -58,6 +70,7 @@ BENCHMARK(check_1f1b)->Apply(usual_sizes);
 BENCHMARK(lower_1f1b)->Apply(usual_sizes);
 BENCHMARK(all_three_1f1b)->Apply(usual_sizes);
 BENCHMARK(channel_needs_1f1b)->Apply(usual_sizes);
+BENCHMARK(transports_1f1b)->Apply(usual_sizes);
 
 }  // namespace
 }  // namespace penstock

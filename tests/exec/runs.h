@@ -40,20 +40,25 @@ inline std::vector<std::vector<std::int32_t>> tied_stages(const Schedule& schedu
   return groups;
 }
 
-inline RunPlan fake_plan(const Schedule& schedule, bool tied, std::int32_t steps,
-                         MessagePlacement placement = MessagePlacement::Linear) {
+inline RunPlan fake_plan(Program program, std::int32_t steps) {
   RunPlan plan;
-  LowerOptions options;
-  options.placement = placement;
-  if (tied) options.shared = tied_stages(schedule);
-  plan.program = lower(schedule, options);
-  plan.batch = {.global = static_cast<std::int32_t>(schedule.pipeline.microbatches.size()),
-                .micro = 1,
-                .sequence = 37};
+  plan.program = std::move(program);
+  plan.batch = {
+      .global = static_cast<std::int32_t>(plan.program.schedule.pipeline.microbatches.size()),
+      .micro = 1,
+      .sequence = 37};
   plan.train.steps = steps;
   plan.train.optimizer.lr = 0.5;
   plan.train.optimizer.warmup_steps = 2;
   return plan;
+}
+
+inline RunPlan fake_plan(const Schedule& schedule, bool tied, std::int32_t steps,
+                         MessagePlacement placement = MessagePlacement::Linear) {
+  LowerOptions options;
+  options.placement = placement;
+  if (tied) options.shared = tied_stages(schedule);
+  return fake_plan(lower(schedule, options), steps);
 }
 
 struct ScheduleCase {

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "../generate_near.h"
 #include "penstock/check.h"
+#include "penstock/deadlock.h"
 #include "penstock/error.h"
 #include "penstock/generate.h"
 #include "penstock/lowering.h"
@@ -16,43 +18,11 @@ namespace {
 
 using testing::ElementsAre;
 
-// An actor's program in torch's cells: "0SEND_F3" names the stage that gave, "1RECV_F3" the one
-// that takes.
 std::vector<Row> comms_of(const Program& program) {
   std::vector<Row> rows;
   for (const std::vector<Action>& actions : program.actions) {
     Row& row = rows.emplace_back();
-    for (const Action& action : actions) {
-      const auto i = static_cast<std::size_t>(action.index);
-      if (action.kind == ActionKind::Compute) {
-        row.push_back(to_string(program.computes[i].op));
-        continue;
-      }
-      const Message& message = program.messages[i];
-      const bool send = action.kind == ActionKind::Send;
-      const auto end = static_cast<std::size_t>(send ? message.producer : message.consumer);
-      const Op& op = program.computes[end].op;
-      row.push_back(std::to_string(op.stage) + (send ? "SEND_" : "RECV_") + letter(message.kind) +
-                    std::to_string(op.microbatch));
-    }
-  }
-  return rows;
-}
-
-// A pair is one cell for torch and two actions for us.
-std::vector<Row> split_pairs(std::vector<Row> rows) {
-  for (Row& row : rows) {
-    Row cells;
-    for (const std::string& cell : row) {
-      if (cell.front() != '(') {
-        cells.push_back(cell);
-        continue;
-      }
-      const std::size_t middle = cell.find(';');
-      cells.push_back(cell.substr(1, middle - 1));
-      cells.push_back(cell.substr(middle + 1, cell.find(')') - middle - 1));
-    }
-    row = std::move(cells);
+    for (const Action& action : actions) row.push_back(cell_of(program, action));
   }
   return rows;
 }
@@ -174,6 +144,23 @@ TEST(Lower, SendsNothingOnOneActor) {
     if (!schedule) continue;  // its rule asks for more actors
     EXPECT_TRUE(lower(*schedule).messages.empty()) << generator.name;
   }
+}
+
+TEST(Lower, PairsTransfersWhereGroupsGetThrough) {
+  std::map<bool, int> seen;
+  for (const Generator& generator : generators()) {
+    const auto schedule =
+        generate_near(generator.name, {.actors = 4, .chunks = 2, .microbatches = 8});
+    ASSERT_TRUE(schedule) << generator.name;
+    const Program naive = lower(*schedule, {.placement = MessagePlacement::Naive});
+    const bool through = check_transport(naive, TransportKind::Grouped).fine();
+    ++seen[through];
+    EXPECT_EQ(lower(*schedule, {.placement = MessagePlacement::Paired}).actions,
+              through ? naive.actions : lower(*schedule).actions)
+        << generator.name;
+  }
+  EXPECT_GE(seen[true], 3);
+  EXPECT_GE(seen[false], 3);
 }
 
 TEST(Lower, PoliciesHaveNames) {

@@ -8,12 +8,12 @@
 #include "../generate_near.h"
 #include "facts.h"
 #include "penstock/check.h"
+#include "penstock/deadlock.h"
 #include "penstock/depend.h"
 #include "penstock/error.h"
 #include "penstock/generate.h"
 #include "penstock/lowering.h"
 #include "penstock/program.h"
-#include "rendezvous.h"
 
 namespace penstock {
 namespace {
@@ -143,14 +143,15 @@ void expect_lowers(const Schedule& schedule) {
   RC_ASSERT(can_run(schedule));
   const Program program = lower(schedule);
   RC_ASSERT(faults(program) == std::vector<std::string>{});
-  RC_ASSERT(meets(program, Rendezvous::OneByOne));
-  RC_ASSERT(meets(program, Rendezvous::Grouped));
+  for (const TransportRow& row : transport_kinds()) {
+    RC_ASSERT(check_transport(program, row.kind).fine());
+  }
   for (const LoweringPolicy& policy : lowering_policies()) {
     RC_ASSERT(faults(lower(schedule, {.placement = policy.placement})) ==
               std::vector<std::string>{});
   }
   const Program paired = lower(schedule, {.placement = MessagePlacement::Paired});
-  RC_ASSERT(meets(paired, Rendezvous::Grouped));
+  RC_ASSERT(check_transport(paired, TransportKind::Grouped).fine());
   const Schedule one = on_one_actor(schedule);
   RC_ASSERT(check(one) == std::vector<Problem>{});
   RC_ASSERT(lower(one).messages.empty());

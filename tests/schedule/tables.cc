@@ -55,6 +55,34 @@ std::vector<Row> rows_of(const Schedule& schedule) {
   return rows;
 }
 
+std::string cell_of(const Program& program, const Action& action) {
+  const auto i = static_cast<std::size_t>(action.index);
+  if (action.kind == ActionKind::Compute) return to_string(program.computes[i].op);
+  const Message& message = program.messages[i];
+  const bool send = action.kind == ActionKind::Send;
+  const auto end = static_cast<std::size_t>(send ? message.producer : message.consumer);
+  const Op& op = program.computes[end].op;
+  return std::to_string(op.stage) + (send ? "SEND_" : "RECV_") + letter(message.kind) +
+         std::to_string(op.microbatch);
+}
+
+std::vector<Row> split_pairs(std::vector<Row> rows) {
+  for (Row& row : rows) {
+    Row cells;
+    for (const std::string& cell : row) {
+      if (cell.front() != '(') {
+        cells.push_back(cell);
+        continue;
+      }
+      const std::size_t middle = cell.find(';');
+      cells.push_back(cell.substr(1, middle - 1));
+      cells.push_back(cell.substr(middle + 1, cell.find(')') - middle - 1));
+    }
+    row = std::move(cells);
+  }
+  return rows;
+}
+
 Schedule schedule_of(const std::vector<Row>& rows) {
   Schedule schedule;
   Pipeline& pipeline = schedule.pipeline;

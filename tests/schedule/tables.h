@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "penstock/program.h"
 #include "penstock/schedule.h"
 
 namespace penstock {
@@ -15,6 +16,13 @@ std::vector<Row> read_rows(const std::string& file);
 
 // Each actor's order in the cells' spelling: "0F1", "(0F1;7B3)OVERLAP_F_B".
 std::vector<Row> rows_of(const Schedule& schedule);
+
+// A compute or a transfer in torch's cells: "0F3", "0SEND_F3" names the stage that gave, "1RECV_F3"
+// the one that takes.
+std::string cell_of(const Program& program, const Action& action);
+
+// A pair is one cell for torch and two actions for us.
+std::vector<Row> split_pairs(std::vector<Row> rows);
 
 // A one-route schedule from compute cells: as many stages and microbatches as the cells name, each
 // stage where its first cell is.

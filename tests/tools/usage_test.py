@@ -140,26 +140,6 @@ def messages_go_to_standard_error_when_json_goes_to_standard_output():
 
 
 @case
-def check_json_lists_problems_and_exits_1():
-    path = scratch("bad.txt", "0: 0F0 0B0\n1: 1B0 1F0\n")
-    result = penstock("check", path, "--json", code=1)
-    problems = result.json()["problems"]
-    assert problems and all({"where", "what", "hint"} == set(p) for p in problems), problems
-    assert str(path) in problems[0]["where"]
-    assert result.err == ""
-
-
-@case
-def check_takes_several_files_and_reports_all():
-    good = scratch("good.txt", "0: 0F0 0B0\n")
-    bad = scratch("bad.txt", "0: 0F0 0F0 0B0\n")
-    absent = "/nonexistent/schedule.json"
-    result = penstock("check", good, bad, absent, code=1)
-    assert str(bad) in result.err and absent in result.err and str(good) not in result.err
-    penstock("check", good)
-
-
-@case
 def list_json_names_every_schedule():
     names = [entry["name"] for entry in penstock("list", "schedules", "--json").json()]
     assert {"gpipe", "1f1b", "eager_1f1b", "interleaved_1f1b", "looped_bfs"} <= set(names), names

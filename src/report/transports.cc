@@ -1,0 +1,73 @@
+#include "penstock/transports.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "report/text_table.h"
+
+namespace penstock {
+namespace {
+
+std::string_view word(const TransportVerdict& verdict) {
+  if (verdict.fine()) return "ok";
+  return verdict.ring.empty() ? "out of order" : "deadlock";
+}
+
+}  // namespace
+
+std::vector<TransportTrial> try_transports(const Schedule& schedule,
+                                           std::span<const LoweringPolicy> policies) {
+  std::vector<TransportTrial> trials;
+  for (const LoweringPolicy& policy : policies) {
+    const Program program = lower(schedule, {.placement = policy.placement});
+    for (const TransportRow& transport : transport_kinds()) {
+      TransportVerdict verdict = check_transport(program, transport.kind);
+      std::vector<std::string> sentences = explain(program, verdict);
+      trials.push_back({policy.name, transport.name, std::move(verdict), std::move(sentences)});
+    }
+  }
+  return trials;
+}
+
+std::string transports_table(const std::vector<TransportTrial>& trials) {
+  std::vector<std::string> header = {"lowering"};
+  for (const TransportRow& transport : transport_kinds()) header.emplace_back(transport.name);
+  const std::size_t columns = header.size();
+  TextTable table(std::move(header));
+  std::vector<std::string> row;
+  for (const TransportTrial& trial : trials) {
+    if (row.empty()) row.emplace_back(trial.lowering);
+    const std::size_t queues = trial.verdict.queues.size();
+    row.push_back(queues > 0 ? fmt::format("{} differ", queues) : std::string(word(trial.verdict)));
+    if (row.size() == columns) table.add(std::exchange(row, {}));
+  }
+  return table.text();
+}
+
+std::string transports_reasons(const std::vector<TransportTrial>& trials) {
+  std::string text;
+  for (const TransportTrial& trial : trials) {
+    if (trial.verdict.fine()) continue;
+    text += fmt::format("{}, {}: {}\n", trial.lowering, trial.transport, word(trial.verdict));
+    for (const std::string& sentence : trial.sentences) text += fmt::format("  {}\n", sentence);
+  }
+  return text;
+}
+
+nlohmann::ordered_json transports_json(const std::vector<TransportTrial>& trials) {
+  auto list = nlohmann::ordered_json::array();
+  for (const TransportTrial& trial : trials) {
+    nlohmann::ordered_json entry = {{"lowering", trial.lowering},
+                                    {"transport", trial.transport},
+                                    {"verdict", word(trial.verdict)},
+                                    {"queues", trial.verdict.queues.size()},
+                                    {"what", nullptr}};
+    if (!trial.verdict.fine()) entry["what"] = fmt::format("{}", fmt::join(trial.sentences, "; "));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+}  // namespace penstock
