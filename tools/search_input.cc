@@ -76,7 +76,8 @@ class OptionReader {
     Value value{};
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, value);
-    if (error == std::errc{} && end == last && value >= least && value <= Value(4e18)) return value;
+    if (error == std::errc{} && end == last && value >= least && static_cast<double>(value) <= 4e18)
+      return value;
     refuse(key, fmt::format("'{}' is no number from {} on", text, least),
            fmt::format("for example {}=4", key));
     return otherwise;
@@ -107,6 +108,7 @@ SearchOptions search_options(const GenerateOptions& options) {
   reader.numbers("memory", search.in_flight);
   reader.numbers("memory_bytes", search.bytes);
   reader.number<std::int64_t>("budget", search.budget, 1);
+  reader.number<std::int32_t>("tree", search.tree, 0);
   reader.number<std::uint64_t>("seed", search.seed, 0);
   const int placement = reader.choice("placement", {"loop", "v"});
   if (placement >= 0) search.placement = placement == 0 ? Placement::Loop : Placement::V;

@@ -18,11 +18,11 @@ inline constexpr std::string_view kSearched = "searched";
 inline constexpr std::string_view kSearchedSummary =
     "the best order found for given costs, with a lower bound";
 inline constexpr std::string_view kSearchedOptions =
-    "memory memory_bytes placement split budget seed";
+    "memory memory_bytes placement split budget tree seed";
 
 // --option k=v of "searched": memory (microbatches in flight) and memory_bytes, one value or one
-// per actor separated by '/'; placement (loop, v), split (0, 1), budget, seed. Throws Error with
-// every problem.
+// per actor separated by '/'; placement (loop, v), split (0, 1), budget, tree, seed. Throws Error
+// with every problem.
 SearchOptions search_options(const GenerateOptions& options);
 
 // Whether the schedule depends on costs: "searched", or a generator that needs them.

@@ -3,7 +3,8 @@
 // A planner: it proposes orders, prices them, and keeps the best. The start is every schedule of
 // the catalogue that fits the sizes and limits, and list scheduling under many priority rules; then
 // a tabu search moves ops along the critical path (Nowicki and Smutnicki, Management Science 42(6),
-// 1996).
+// 1996). Small instances are solved as an integer programme (Qi et al., Zero Bubble Pipeline
+// Parallelism, arXiv 2401.10241, appendix G). docs/search.md tells it all.
 //
 // Implemented by the shared module `libpenstock-search.so`: a program that only simulates never
 // pays for loading what a search needs. load_search() opens it at run time.
@@ -35,7 +36,11 @@ struct SearchOptions {
   // What an actor may hold, one value for all or one per actor; empty: without limit.
   std::vector<double> in_flight = {};    // microbatches, as ActorMetrics::peak_in_flight counts
   std::vector<std::int64_t> bytes = {};  // weights and activations: ActorMetrics::peak_bytes
-  std::int64_t budget = 20'000;  // orders to price; one of over 4096 nodes counts as several
+  // Orders to price. Building one by list scheduling counts as three, one of over 4096 nodes as
+  // several.
+  std::int64_t budget = 20'000;
+  // Nodes of the integer programme's tree, per placement; 0: do without it.
+  std::int32_t tree = 200;
   std::uint64_t seed = 0;
 };
 
@@ -43,7 +48,7 @@ struct SearchResult {
   Schedule schedule;         // check() finds no fault in it
   Nanoseconds makespan = 0;  // simulate()'s, with asynchronous transfers
   Nanoseconds bound = 0;     // no order within the options is faster
-  std::string origin;        // what it grew from: a schedule of the catalogue, or "list scheduling"
+  std::string origin;        // what it grew from: a schedule's name, "list scheduling", ..
   // (makespan - bound) / bound; 0: proven to be the best.
   double gap() const {
     return bound > 0 ? static_cast<double>(makespan - bound) / static_cast<double>(bound) : 0;

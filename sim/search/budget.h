@@ -11,9 +11,9 @@ class Budget {
   explicit Budget(std::int64_t orders) : left_(orders) {}
 
   // False when nothing is left.
-  bool spend() {
+  bool spend(std::int64_t orders = 1) {
     if (left_ == 0) return false;
-    --left_;
+    left_ = std::max<std::int64_t>(0, left_ - orders);
     return true;
   }
   std::int64_t left() const { return left_; }

@@ -29,73 +29,101 @@ Nanoseconds mean_time(const Instance& instance) {
   return sum / std::max(1, 2 * instance.units());
 }
 
+// A rule, and what it is made of.
+struct Recipe {
+  Preference preference;
+  std::vector<std::int64_t> turns;  // by microbatch
+  std::vector<std::int64_t> most_parts = {};
+  Nanoseconds patience = 0;
+};
+
 class Constructor {
  public:
   Constructor(const Instance& instance, Budget& budget, Pool& pool)
       : instance_(instance), budget_(budget), pool_(pool), times_(instance) {}
 
   void run() {
-    const std::int64_t keep = budget_.left() * 3 / 4;
-    try_all(keep);
-    if (!best_) return;
-    climb(budget_.left() / 10 * 9);
+    try_all(budget_.left() / 2);
+    if (best_) climb();
   }
 
  private:
-  // The makespan; nothing when the rule leads nowhere.
-  std::optional<Nanoseconds> price(const Rule& rule) {
-    if (!budget_.spend()) return std::nullopt;
+  // Keeps the best. False when it is not better.
+  bool try_recipe(const Recipe& recipe) {
+    if (!budget_.spend(kBuilding)) return false;
+    Rule rule = rule_of(instance_, recipe.preference, recipe.turns);
+    rule.most_parts = recipe.most_parts;
+    rule.patience = recipe.patience;
     std::optional<Order> order = list_schedule(instance_, rule);
-    if (!order || !times_.sweep(*order)) return std::nullopt;
-    pool_.add({std::move(*order), times_.makespan(), kOrigin});
-    return times_.makespan();
-  }
-
-  void try_rule(const Rule& rule) {
-    const std::optional<Nanoseconds> makespan = price(rule);
-    if (!makespan || (best_ && *makespan >= least_)) return;
-    best_ = rule;
-    least_ = *makespan;
+    if (!order || !times_.sweep(*order)) return false;
+    const Nanoseconds makespan = times_.makespan();
+    pool_.add({std::move(*order), makespan, kOrigin});
+    if (best_ && makespan >= least_) return false;
+    best_ = recipe;
+    least_ = makespan;
+    return true;
   }
 
   void try_all(std::int64_t keep) {
     const Nanoseconds mean = mean_time(instance_);
-    const double p = instance_.actors();
-    for (const Preference& preference : preferences(instance_)) {
-      Rule rule = rule_of(instance_, preference);
-      for (const Nanoseconds patience : {Nanoseconds{0}, mean / 2, mean}) {
-        rule.patience = patience;
-        rule.most_parts.clear();
-        if (budget_.left() <= keep) return;
-        try_rule(rule);
-        for (const double step : {1.0, 2.0, 0.0, 0.5}) {
-          for (const double first : {1.0, 2.0, (p + 1) / 2, p, 2 * p}) {
-            if (budget_.left() <= keep) return;
-            rule.most_parts = warm_up(instance_, first, step);
-            try_rule(rule);
-          }
+    const std::vector<Preference> all = preferences(instance_);
+    for (const Nanoseconds patience : {Nanoseconds{0}, mean, mean / 2, 2 * mean, 4 * mean}) {
+      for (const Turns turns : kinds_of_turns(instance_)) {
+        for (const Preference& preference : all) {
+          try_warm_ups({preference, turns_of(instance_, turns), {}, patience}, keep);
         }
       }
     }
   }
 
-  // One actor's warm-up at a time, longer or shorter, as long as something gets better.
-  void climb(std::int64_t keep) {
-    if (best_->most_parts.empty()) best_->most_parts = held_by_best();
-    bool better = true;
-    while (better) {
-      better = false;
-      for (std::int32_t actor = 0; actor < instance_.actors(); ++actor) {
-        for (const std::int64_t by : {1, -1, 2, -2}) {
-          if (budget_.left() <= keep) return;
-          Rule rule = *best_;
-          rule.most_parts[index(actor)] += by;
-          const Nanoseconds before = least_;
-          try_rule(rule);
-          better |= least_ < before;
-        }
+  void try_warm_ups(Recipe recipe, std::int64_t keep) {
+    const double p = instance_.actors();
+    if (budget_.left() <= keep) return;
+    try_recipe(recipe);
+    for (const double step : {1.0, 2.0, 0.0, 0.5}) {
+      for (const double first : {1.0, 2.0, (p + 1) / 2, p, 2 * p}) {
+        if (budget_.left() <= keep) return;
+        recipe.most_parts = warm_up(instance_, first, step);
+        try_recipe(recipe);
       }
     }
+  }
+
+  // As long as something gets better: one actor's warm-up longer or shorter, two microbatches that
+  // differ in each other's turn.
+  void climb() {
+    if (best_->most_parts.empty()) best_->most_parts = held_by_best();
+    bool better = true;
+    while (better && budget_.left() > 0) {
+      better = climb_warm_ups();
+      if (!instance_.microbatches_are_alike()) better |= climb_turns();
+    }
+  }
+
+  bool climb_warm_ups() {
+    bool better = false;
+    for (std::int32_t actor = 0; actor < instance_.actors(); ++actor) {
+      for (const std::int64_t by : {1, -1, 2, -2}) {
+        Recipe recipe = *best_;
+        recipe.most_parts[index(actor)] += by;
+        better |= try_recipe(recipe);
+      }
+    }
+    return better;
+  }
+
+  bool climb_turns() {
+    bool better = false;
+    const std::vector<Microbatch>& microbatches = instance_.pipeline().microbatches;
+    for (std::size_t a = 0; a < microbatches.size(); ++a) {
+      for (std::size_t b = a + 1; b < microbatches.size(); ++b) {
+        if (microbatches[a].route != microbatches[b].route) continue;
+        Recipe recipe = *best_;
+        std::swap(recipe.turns[a], recipe.turns[b]);
+        better |= try_recipe(recipe);
+      }
+    }
+    return better;
   }
 
   std::vector<std::int64_t> held_by_best() {
@@ -110,7 +138,7 @@ class Constructor {
   Budget& budget_;
   Pool& pool_;
   SweepTimes times_;
-  std::optional<Rule> best_;
+  std::optional<Recipe> best_;
   Nanoseconds least_ = 0;
 };
 
@@ -118,6 +146,25 @@ class Constructor {
 
 void construct(const Instance& instance, Budget& budget, Pool& pool) {
   Constructor(instance, budget, pool).run();
+}
+
+std::optional<Candidate> sample(const Instance& instance, Budget& budget, Random& random) {
+  const auto any_of = [&](const auto& list) {
+    return list[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(list.size())))];
+  };
+  std::vector<std::int64_t> turns = turns_of(instance, any_of(kinds_of_turns(instance)));
+  Rule rule = rule_of(instance, any_of(preferences(instance)), turns);
+  rule.patience = random.below(9) * mean_time(instance) / 2;
+  const std::int64_t one = instance.parts_per_microbatch();
+  for (std::int32_t actor = 0; actor < instance.actors(); ++actor) {
+    const std::int64_t most = std::min(instance.limit(actor).parts, 2 * one * instance.actors());
+    rule.most_parts.push_back(one + random.below(most - one + 1));
+  }
+  if (!budget.spend(kBuilding)) return std::nullopt;
+  std::optional<Order> order = list_schedule(instance, rule);
+  SweepTimes times(instance);
+  if (!order || !times.sweep(*order)) return std::nullopt;
+  return Candidate{std::move(*order), times.makespan(), kOrigin};
 }
 
 }  // namespace penstock

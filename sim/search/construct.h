@@ -15,6 +15,9 @@ namespace penstock {
 // warm-ups actor by actor.
 void construct(const Instance& instance, Budget& budget, Pool& pool);
 
+// An order by a random preference, under random bounds on what each actor holds.
+std::optional<Candidate> sample(const Instance& instance, Budget& budget, Random& random);
+
 // Rebuilds the order of `candidate` by its own times: nodes go by when they start, or by when they
 // must, a quarter of them displaced at random by up to `displaced` of the makespan. Nothing where
 // that leads nowhere, or where ops overlap.

@@ -150,13 +150,17 @@ class ListScheduler {
     return meanwhile.node == kNone ? best : meanwhile;
   }
 
-  // What ends before the best one starts costs it nothing.
+  // What ends before the best one starts, and leaves it its room, costs it nothing.
   Choice before(const std::vector<std::int32_t>& candidates, const Choice& best) const {
     Choice choice;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (barred_[i] != 0) continue;
       const Nanoseconds start = start_of(candidates[i]);
       if (start + duration(candidates[i]) > best.start || start >= best.start) continue;
+      if (opens(candidates[i]) && opens(best.node) &&
+          !under_way_.has_room_for(unit_of(candidates[i]), unit_of(best.node))) {
+        continue;
+      }
       if (choice.node == kNone || better(candidates[i], choice.node)) {
         choice = {candidates[i], i, start, best.first};
       }

@@ -21,6 +21,9 @@ struct Rule {
   Nanoseconds patience = 0;
 };
 
+// What building an order costs, in orders that are merely priced.
+inline constexpr std::int64_t kBuilding = 3;
+
 // nullopt when the rule's limits let nobody go on. A forward starts only where the microbatches
 // under way can still be finished within the limits, the oldest first: orders with several chunks
 // per actor do not run into a corner.

@@ -39,7 +39,7 @@ std::optional<Candidate> rebuild(const Instance& instance, const Candidate& cand
                                  double displaced, Budget& budget, Random& random) {
   if (has_pairs(candidate.order)) return std::nullopt;
   SweepTimes times(instance);
-  if (!budget.spend() || !times.sweep(candidate.order)) return std::nullopt;
+  if (!budget.spend(kBuilding) || !times.sweep(candidate.order)) return std::nullopt;
   times.sweep_back(candidate.order);
   const bool by_tail = random.below(2) == 0;
   Rule rule{.key = keys_of(candidate.order, times, by_tail, index(instance.nodes())),

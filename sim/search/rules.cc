@@ -16,24 +16,22 @@ Nanoseconds backward_time(const Instance& instance, std::int32_t unit) {
   return instance.duration(kNodesPerUnit * unit + 1) + instance.duration(kNodesPerUnit * unit + 2);
 }
 
-// By microbatch: its turn among those of its route.
-std::vector<std::int64_t> turns_of(const Instance& instance, Turns turns) {
-  const std::vector<Microbatch>& microbatches = instance.pipeline().microbatches;
-  std::vector<Nanoseconds> time(microbatches.size(), 0);
+// By microbatch: how long its ops take.
+std::vector<Nanoseconds> times_of(const Instance& instance) {
+  std::vector<Nanoseconds> times(instance.pipeline().microbatches.size(), 0);
   for (std::int32_t unit = 0; unit < instance.units(); ++unit) {
-    time[index(instance.forward_of(unit).microbatch)] +=
+    times[index(instance.forward_of(unit).microbatch)] +=
         instance.duration(kNodesPerUnit * unit) + backward_time(instance, unit);
   }
-  std::vector<std::size_t> order(microbatches.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (turns == Turns::LongestFirst) return time[a] > time[b];
-    return turns == Turns::ShortestFirst && time[a] < time[b];
-  });
-  std::vector<std::int64_t> taken(instance.pipeline().routes.size(), 0);
-  std::vector<std::int64_t> turn(microbatches.size());
-  for (const std::size_t m : order) turn[m] = taken[index(microbatches[m].route)]++;
-  return turn;
+  return times;
+}
+
+// Every other one is taken from the front, the others come behind in reverse: 1 3 5 4 2.
+std::vector<std::size_t> small_outside(const std::vector<std::size_t>& ascending) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < ascending.size(); i += 2) order.push_back(ascending[i]);
+  for (std::size_t i = ascending.size() / 2; i > 0; --i) order.push_back(ascending[2 * i - 1]);
+  return order;
 }
 
 // By stage: how many stages of its route sit on its actor before it.
@@ -62,8 +60,25 @@ std::int64_t rank_of(OpKind kind, First first) {
 
 }  // namespace
 
-Rule rule_of(const Instance& instance, const Preference& preference) {
-  const std::vector<std::int64_t> turn = turns_of(instance, preference.turns);
+std::vector<std::int64_t> turns_of(const Instance& instance, Turns turns) {
+  const std::vector<Microbatch>& microbatches = instance.pipeline().microbatches;
+  const std::vector<Nanoseconds> times = times_of(instance);
+  std::vector<std::size_t> order(microbatches.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (turns != Turns::AsGiven) {
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return turns == Turns::LongestFirst ? times[a] > times[b] : times[a] < times[b];
+    });
+  }
+  if (turns == Turns::ShortestOutside) order = small_outside(order);
+  std::vector<std::int64_t> taken(instance.pipeline().routes.size(), 0);
+  std::vector<std::int64_t> turn(microbatches.size());
+  for (const std::size_t m : order) turn[m] = taken[index(microbatches[m].route)]++;
+  return turn;
+}
+
+Rule rule_of(const Instance& instance, const Preference& preference,
+             const std::vector<std::int64_t>& turn) {
   const std::vector<std::int64_t> before = chunks_before(instance.pipeline());
   const std::int64_t chunks = most_chunks(instance.pipeline());
   const std::int64_t per_kind = (static_cast<std::int64_t>(turn.size()) + 1) * chunks *
@@ -99,22 +114,21 @@ std::vector<Preference> preferences(const Instance& instance) {
   const auto microbatches = static_cast<std::int32_t>(instance.pipeline().microbatches.size());
   if (chunks > 1 && instance.actors() > 1) groups.push_back(instance.actors());
   if (chunks > 1 && microbatches > instance.actors()) groups.push_back(microbatches);
-  std::vector<Turns> turns = {Turns::AsGiven};
-  if (!instance.microbatches_are_alike()) {
-    turns.insert(turns.end(), {Turns::LongestFirst, Turns::ShortestFirst});
-  }
   std::vector<Preference> all;
   for (const bool split : {true, false}) {
     const bool possible = split ? instance.may_be_split(0) : instance.may_be_whole(0);
     if (!possible || (!split && instance.splitting_is_free())) continue;
     for (const First first : {First::Backward, First::Forward, First::BackwardAndWeight}) {
       if (!split && first == First::BackwardAndWeight) continue;
-      for (const std::int32_t group : groups) {
-        for (const Turns turn : turns) all.push_back({first, group, turn, split});
-      }
+      for (const std::int32_t group : groups) all.push_back({first, group, split});
     }
   }
   return all;
+}
+
+std::vector<Turns> kinds_of_turns(const Instance& instance) {
+  if (instance.microbatches_are_alike()) return {Turns::AsGiven};
+  return {Turns::ShortestOutside, Turns::AsGiven, Turns::ShortestFirst, Turns::LongestFirst};
 }
 
 std::vector<std::int64_t> warm_up(const Instance& instance, double first, double step) {

@@ -44,7 +44,9 @@ class Searcher {
       site->improve(share);
       budget.give_back(share);
     }
-    for (const auto& site : sites_) site->raise_bound();
+    for (const auto& site : sites_) {
+      site->prove(best().pool().best().makespan, options_.tree);
+    }
     return result();
   }
 

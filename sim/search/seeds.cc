@@ -65,7 +65,8 @@ std::vector<Schedule> seeds(const CostTable& costs, const SearchOptions& options
     try {
       Schedule schedule = generate(generator.name, {.actors = options.actors,
                                                     .chunks = options.chunks,
-                                                    .microbatches = options.microbatches});
+                                                    .microbatches = options.microbatches,
+                                                    .costs = costs});
       if (schedule.pipeline.actors != options.actors) continue;
       if (!holds_parts(schedule.pipeline, costs.stages.size())) continue;
       if (!is_placed(schedule.pipeline, options) || !is_allowed(schedule, options)) continue;

@@ -31,6 +31,18 @@ void visit_moved(const Shift& shift, Visit visit) {
   }
 }
 
+void open(const Instance& instance, const Item& item, Room& held) {
+  for (const std::int32_t node : {item.first, item.second}) {
+    if (node != kNone && opens(node)) held += instance.room(unit_of(node));
+  }
+}
+
+void close(const Instance& instance, const Order& order, const Item& item, Room& held) {
+  for (const std::int32_t node : {item.first, item.second}) {
+    if (node != kNone && closes(order, node)) held -= instance.room(unit_of(node));
+  }
+}
+
 }  // namespace
 
 void apply(const Shift& shift, std::vector<Item>& items) {
@@ -53,23 +65,30 @@ bool keeps_inputs(const Instance& instance, const std::vector<Item>& items, cons
   return true;
 }
 
-bool keeps_limit(const Instance& instance, const Order& order, const Shift& shift) {
+bool keeps_limit(const Instance& instance, const Order& order, const Shift& shift,
+                 const Room& held_first) {
   const std::vector<Item>& items = order.items[index(shift.actor)];
-  const Room& limit = instance.limit(shift.actor);
-  Room held;
+  Room held = held_first;
   bool good = true;
-  const auto run = [&](const Item& item) {
-    for (const std::int32_t node : {item.first, item.second}) {
-      if (node != kNone && opens(node)) held += instance.room(unit_of(node));
-    }
-    good &= held.fits(limit);
-    for (const std::int32_t node : {item.first, item.second}) {
-      if (node != kNone && closes(order, node)) held -= instance.room(unit_of(node));
-    }
-  };
-  for (std::int32_t i = 0; i < std::min(shift.from, shift.to); ++i) run(items[index(i)]);
-  visit_moved(shift, [&](std::int32_t i) { run(items[index(i)]); });
+  visit_moved(shift, [&](std::int32_t i) {
+    open(instance, items[index(i)], held);
+    good &= held.fits(instance.limit(shift.actor));
+    close(instance, order, items[index(i)], held);
+  });
   return good;
+}
+
+std::vector<Room> held_before(const Instance& instance, const Order& order, std::int32_t actor) {
+  const std::vector<Item>& items = order.items[index(actor)];
+  std::vector<Room> before;
+  before.reserve(items.size());
+  Room held;
+  for (const Item& item : items) {
+    before.push_back(held);
+    open(instance, item, held);
+    close(instance, order, item, held);
+  }
+  return before;
 }
 
 Nanoseconds ShiftEstimate::of(const Order& order, const SweepTimes& times, const Shift& shift) {

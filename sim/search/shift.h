@@ -23,8 +23,13 @@ void apply(const Shift& shift, std::vector<Item>& items);
 // On the shift's actor, every input still comes before its user.
 bool keeps_inputs(const Instance& instance, const std::vector<Item>& items, const Shift& shift);
 
-// The actor still holds no more than its limit. REQUIRES: it does before the shift.
-bool keeps_limit(const Instance& instance, const Order& order, const Shift& shift);
+// The actor still holds no more than its limit. REQUIRES: it does before the shift; `held` is what
+// it holds before the first of what moves (held_before).
+bool keeps_limit(const Instance& instance, const Order& order, const Shift& shift,
+                 const Room& held);
+
+// What the actor holds before each of its items.
+std::vector<Room> held_before(const Instance& instance, const Order& order, std::int32_t actor);
 
 // Estimates what a shift brings without pricing the order anew. Keeps its buffer.
 class ShiftEstimate {

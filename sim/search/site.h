@@ -33,13 +33,15 @@ class Site {
   // REQUIRES: all plants are planted, for pairs of ops change the bound.
   void find_bound();
   void construct(Budget& budget);
-  // Narrows the windows of small instances.  REQUIRES: find_bound().
-  void raise_bound();
   // Spends the budget, unless the best found is as fast as the bound.
   void improve(Budget& budget);
+  // Narrows the windows of small instances below `reached`, then solves them as an integer
+  // programme of at most `nodes` nodes.
+  void prove(Nanoseconds reached, std::int32_t nodes);
 
  private:
   void plant(Order order, const std::string& origin);
+  Candidate varied(const Candidate& candidate, std::size_t round, Budget& budget);
 
   Instance instance_;
   Random random_;

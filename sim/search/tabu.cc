@@ -39,7 +39,7 @@ class Tabu {
         order_(best_.order) {}
 
   Candidate run() {
-    const std::int64_t patience = 200 + 2 * static_cast<std::int64_t>(instance_.nodes());
+    const std::int64_t patience = 100 + static_cast<std::int64_t>(instance_.nodes()) / 2;
     if (!budget_.spend() || !times_.sweep(order_)) return std::move(best_);
     std::int64_t last_better = 0;
     for (turn_ = 1; turn_ - last_better <= patience && best_.makespan > bound_; ++turn_) {
@@ -75,6 +75,7 @@ class Tabu {
     least_ = kNever;
     ties_ = 0;
     for (const Block& block : blocks_) {
+      held_ = held_before(instance_, order_, block.actor);
       for (std::int32_t i = block.first; i <= block.last; ++i) {
         if (i < block.last && block.last - i <= kFarthest) consider({block.actor, i, block.last});
         if (i > block.first && i - block.first <= kFarthest) {
@@ -95,7 +96,8 @@ class Tabu {
     const bool rests = rests_until_[index(items[index(shift.from)].first)] > turn_;
     if (rests && estimate >= best_.makespan) return;
     if (estimate > least_) return;
-    if (!keeps_limit(instance_, order_, shift)) return;
+    const Room& held = held_[index(std::min(shift.from, shift.to))];
+    if (!keeps_limit(instance_, order_, shift, held)) return;
     ties_ = estimate == least_ ? ties_ + 1 : 1;
     if (estimate == least_ && random_.below(ties_) != 0) return;
     least_ = estimate;
@@ -147,6 +149,7 @@ class Tabu {
   Candidate best_;
   Order order_;
   std::vector<Block> blocks_;
+  std::vector<Room> held_;  // by the block's actor before each of its items
   ShiftEstimate estimate_;
   Shift chosen_;
   Nanoseconds least_ = kNever;

@@ -38,6 +38,14 @@ bool UnderWay::has_room(std::int32_t unit) const {
   return held.fits(limit_[actor]);
 }
 
+bool UnderWay::has_room_for(std::int32_t unit, std::int32_t other) const {
+  const auto actor = index(instance_->node(kNodesPerUnit * unit).actor);
+  Room held = held_[actor];
+  held += instance_->room(unit);
+  held += instance_->room(other);
+  return held.fits(limit_[actor]);
+}
+
 bool UnderWay::may_open(std::int32_t unit) const {
   return has_room(unit) && (!can_corner_ || all_can_end(unit));
 }

@@ -17,8 +17,9 @@ class UnderWay {
   // most_parts[actor] bounds the actor beside the instance's limit; empty: it does not.
   UnderWay(const Instance& instance, const std::vector<std::int64_t>& most_parts);
 
-  // The actor's limits allow it.
+  // The actor's limits allow it, or both.  REQUIRES: they are on one actor.
   bool has_room(std::int32_t unit) const;
+  bool has_room_for(std::int32_t unit, std::int32_t other) const;
   // And so do all the microbatches under way.
   bool may_open(std::int32_t unit) const;
   bool has_begun(std::int32_t microbatch) const { return has_begun_[index(microbatch)] != 0; }

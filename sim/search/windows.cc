@@ -99,6 +99,34 @@ Windows windows(Relaxed relaxed, Nanoseconds makespan, int rounds) {
   return Narrowing(std::move(relaxed), makespan).run(rounds);
 }
 
+Windows shaved(Windows windows, Nanoseconds makespan, int tries) {
+  constexpr int kRounds = 5;
+  const auto with = [&](std::int32_t first, std::int32_t second) {
+    Relaxed relaxed = windows.relaxed;
+    relaxed.inputs[index(second)].push_back({first, 0});
+    if (!put_in_sequence(relaxed)) return Windows{.possible = false};
+    return penstock::windows(std::move(relaxed), makespan, kRounds);
+  };
+  bool settled = true;
+  while (settled && windows.possible) {
+    settled = false;
+    const std::vector<std::pair<std::int32_t, std::int32_t>> open = windows.open;
+    for (const auto& [a, b] : open) {
+      if (tries-- <= 0) return windows;
+      if (!with(a, b).possible) {
+        windows = with(b, a);
+      } else if (!with(b, a).possible) {
+        windows = with(a, b);
+      } else {
+        continue;
+      }
+      settled = true;
+      if (!windows.possible) return windows;
+    }
+  }
+  return windows;
+}
+
 Nanoseconds window_bound(const Relaxed& relaxed, Nanoseconds bound, Nanoseconds reached) {
   constexpr int kRounds = 30;
   while (bound < reached) {

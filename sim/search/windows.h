@@ -25,6 +25,10 @@ struct Windows {
 // REQUIRES: Ancestors::kMostNodes nodes at most.
 Windows windows(Relaxed relaxed, Nanoseconds makespan, int rounds);
 
+// Tries both orders of every open pair: where one of them leaves no order that fast, the other is
+// settled (shaving; Martin and Shmoys, IPCO 1996). Until nothing changes, or after `tries` of them.
+Windows shaved(Windows windows, Nanoseconds makespan, int tries);
+
 // The least makespan that windows() does not exclude, from `bound` (which holds) to `reached`.
 Nanoseconds window_bound(const Relaxed& relaxed, Nanoseconds bound, Nanoseconds reached);
 

@@ -128,7 +128,9 @@ RC_GTEST_PROP(SearchParts, NoScheduleIsFasterThanItsWindowsAllow, ()) {
 
 Rule any_rule(const Instance& instance) {
   const std::vector<Preference> all = preferences(instance);
-  Rule rule = rule_of(instance, *rc::gen::elementOf(all));
+  const std::vector<Turns> turns = kinds_of_turns(instance);
+  Rule rule =
+      rule_of(instance, *rc::gen::elementOf(all), turns_of(instance, *rc::gen::elementOf(turns)));
   rule.patience = *rc::gen::inRange<Nanoseconds>(0, 1000);
   if (*rc::gen::arbitrary<bool>()) {
     for (std::int64_t& key : rule.key) key = *rc::gen::inRange<std::int64_t>(0, 50);
@@ -166,7 +168,8 @@ RC_GTEST_PROP(SearchParts, RulesInTurnEndUnderTheTightestLimit, ()) {
   const std::vector<double> in_flight(static_cast<std::size_t>(actors), 1);
   const Instance instance(pipeline, parse_costs("F=1,I=1,W=1", actors * chunks), {}, in_flight, {});
   for (const Preference& preference : preferences(instance)) {
-    const std::optional<Order> order = list_schedule(instance, rule_of(instance, preference));
+    const std::optional<Order> order =
+        list_schedule(instance, rule_of(instance, preference, turns_of(instance, Turns::AsGiven)));
     RC_ASSERT(order.has_value());
     RC_ASSERT(fits(instance, *order));
   }
@@ -186,7 +189,9 @@ RC_GTEST_PROP(SearchParts, AShiftThatKeepsInputsAndLimitMakesAnOrderOfTheSameKin
   const Shift shift = any_shift(order);
   std::vector<Item>& items = order.items[static_cast<std::size_t>(shift.actor)];
   const bool inputs = keeps_inputs(instance, items, shift);
-  const bool limit = keeps_limit(instance, order, shift);
+  const std::vector<Room> held = held_before(instance, order, shift.actor);
+  const auto first = static_cast<std::size_t>(std::min(shift.from, shift.to));
+  const bool limit = keeps_limit(instance, order, shift, held[first]);
   const Order before = order;
   apply(shift, items);
   RC_ASSERT(limit == fits(instance, order));
