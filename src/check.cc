@@ -2,6 +2,7 @@
 
 #include "check_order.h"
 #include "check_pipeline.h"
+#include "check_placement.h"
 #include "deadlock_ring.h"
 #include "linear_order.h"
 #include "penstock/depend.h"
@@ -13,6 +14,10 @@ std::vector<Problem> check(const Schedule& schedule, const std::string& source) 
   ProblemList problems;
   check_pipeline(schedule, source, problems);
   if (!problems.empty()) return problems.take();
+  if (const auto moved = check_placement(schedule, source, problems)) {
+    check_order(*moved, Dependencies(moved->pipeline), source, problems);
+    return problems.take();
+  }
   const Dependencies dependencies(schedule.pipeline);
   check_order(schedule, dependencies, source, problems);
   if (!problems.empty()) return problems.take();

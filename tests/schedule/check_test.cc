@@ -155,6 +155,37 @@ TEST(Check, TellsWhyAnOrderOnOneActorIsWrong) {
                           "  hint: stage 0 needs the gradient of stage 1; swap entries 2 and 3"));
 }
 
+// One message for a whole order made for another placement.
+TEST(Check, TellsWhichPlacementAnOrderFits) {
+  Schedule v = generate("1f1b_v", {.actors = 4, .microbatches = 6});
+  v.pipeline.stages = loop_pipeline(4, 2, 6).stages;
+  EXPECT_THAT(
+      said(v),
+      ElementsAre("s.json:/stages: stages 4 to 7 sit on actors 0 to 3, but their ops run on "
+                  "actors 3 to 0: the order is that of a V, the placement that of a loop\n"
+                  "  hint: if the order is right, the actors of stages 0 to 7 are 0 to 3, "
+                  "3 to 0"));
+  Schedule swapped = small();
+  std::swap(swapped.order[0], swapped.order[1]);
+  EXPECT_THAT(said(swapped),
+              ElementsAre("s.json:/stages: stages 0, 1 sit on actors 0, 1, but their ops run on "
+                          "actors 1, 0\n"
+                          "  hint: if the order is right, the actors of stages 0 to 1 are 1, 0"));
+  // What else is wrong is told beside it.
+  Schedule faulty = generate("interleaved_1f1b", {.actors = 2, .chunks = 2, .microbatches = 2});
+  faulty.pipeline.stages = v_pipeline(2, 2, 2).stages;
+  faulty.order[1].push_back({Op{OpKind::Forward, 0, 1, 0}});
+  faulty.order[0].pop_back();
+  EXPECT_THAT(said(faulty), ElementsAre(HasSubstr("the order is that of a loop"),
+                                        HasSubstr("actor 1 runs 0F1, but stage 0 sits on actor 0"),
+                                        HasSubstr("no actor runs 0B1")));
+  // Nothing sits on actor 1 then, so its ops are told one by one.
+  Schedule idle = small();
+  idle.order[0].insert(idle.order[0].end(), idle.order[1].begin(), idle.order[1].end());
+  idle.order[1].clear();
+  EXPECT_THAT(said(idle), ElementsAre(_, _, _, _));
+}
+
 TEST(Check, TellsAboutPairs) {
   Schedule first = small();
   first.order[0][0].overlaps_previous = true;
