@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "penstock/error.h"
+#include "search_input.h"
 
 namespace penstock {
 namespace {
@@ -26,12 +29,26 @@ std::vector<std::vector<std::int32_t>> shared_stages(const Experiment& experimen
   return groups;
 }
 
+// A search's order is made once, for costs that are known, and not anew by every run.
+Schedule schedule_of(const Experiment& experiment) {
+  if (experiment.schedule.name != kSearched) return make_schedule(experiment);
+  throw Error(
+      experiment.file + ":/schedule/name",
+      fmt::format("{} is no rule that a run could follow: its order is made for given costs",
+                  kSearched),
+      fmt::format("make it once: penstock generate {} --actors {} --chunks {} "
+                  "--microbatches {} --costs-file costs.json -o best.json; then "
+                  "\"schedule\": {{\"file\": \"best.json\"}}",
+                  kSearched, experiment.parallel.pipeline, experiment.parallel.chunks,
+                  experiment.microbatches()));
+}
+
 }  // namespace
 
 Prepared prepare(Experiment experiment, MessagePlacement placement) {
   Prepared prepared;
   prepared.experiment = std::move(experiment);
-  Schedule schedule = make_schedule(prepared.experiment);
+  Schedule schedule = schedule_of(prepared.experiment);
   if (prepared.experiment.model) prepared.split = make_split(prepared.experiment, schedule);
   auto shared = shared_stages(prepared.experiment, prepared.split, schedule.pipeline);
   prepared.program =

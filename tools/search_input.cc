@@ -123,6 +123,15 @@ SearchOptions search_options(const GenerateOptions& options) {
   return search;
 }
 
+void refuse_unknown(std::string_view name) {
+  if (name == kSearched || find_generator(name) != nullptr) return;
+  std::vector<std::string_view> known;
+  for (const Generator& generator : generators()) known.push_back(generator.name);
+  known.push_back(kSearched);
+  throw Error("schedule", fmt::format("no schedule is called '{}'", name),
+              did_you_mean(name, known));
+}
+
 bool is_made_for_costs(std::string_view name) {
   const Generator* generator = find_generator(name);
   return name == kSearched || (generator != nullptr && generator->needs_costs);
@@ -137,6 +146,7 @@ std::optional<CostTable> costs_for_sizes(const GenerateOptions& options,
 
 NamedSchedule named_schedule(std::string_view name, GenerateOptions options,
                              const Arguments& arguments) {
+  refuse_unknown(name);
   if (is_made_for_costs(name)) {
     options.costs = costs_for_sizes(options, arguments);
     if (!options.costs) {

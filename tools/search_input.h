@@ -33,12 +33,16 @@ bool is_made_for_costs(std::string_view name);
 std::optional<CostTable> costs_for_sizes(const GenerateOptions& options,
                                          const Arguments& arguments);
 
+// Throws Error for a name that is neither a generator's nor "searched".
+void refuse_unknown(std::string_view name);
+
 // A schedule by name: a generator's, or the searched one. Those that are made for costs get the
 // command line's, or unit costs where there are none.
 struct NamedSchedule {
   Schedule schedule;
   std::optional<SearchResult> search;  // of "searched"; its schedule is moved out
 };
+// Throws Error for an unknown name, and for options that the schedule does not allow.
 NamedSchedule named_schedule(std::string_view name, GenerateOptions options,
                              const Arguments& arguments);
 

@@ -90,6 +90,11 @@ std::vector<ScheduleRequest> schedule_requests(const Arguments& arguments) {
   for (const std::string& entry : split(arguments.text("schedule"), ',')) {
     if (entry.empty()) throw UsageError("--schedule names no schedule between two commas");
     std::vector<std::string> pieces = split(entry, ':');
+    if (pieces.front().find('=') != std::string::npos) {
+      throw UsageError(fmt::format(
+          "--schedule: '{}' is no name; options stand behind the name, each after a ':'",
+          pieces.front()));
+    }
     ScheduleRequest request{entry, pieces.front(), generate_options(arguments)};
     for (std::size_t i = 1; i < pieces.size(); ++i) set(request.options, pieces[i]);
     requests.push_back(std::move(request));

@@ -1,5 +1,6 @@
 #include "request.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,6 +56,20 @@ void check_limits(const std::vector<Value>& limits, const char* what, std::int32
                       "one for all, or one for each"});
 }
 
+// A limit on bytes that nothing takes up would be no limit.
+void check_bytes(const CostTable& costs, const SearchOptions& options,
+                 std::vector<Problem>& problems) {
+  const auto takes_room = [](const StageCosts& stage) {
+    return stage.activation_bytes > 0 || stage.weight_bytes > 0;
+  };
+  if (options.bytes.empty() || std::any_of(costs.stages.begin(), costs.stages.end(), takes_room)) {
+    return;
+  }
+  problems.push_back({"memory_bytes", "the costs do not say how many bytes a stage holds",
+                      "activation_bytes and weight_bytes in a file, activation= and weight= in "
+                      "--costs; or limit the microbatches in flight: memory"});
+}
+
 }  // namespace
 
 std::vector<Problem> faults(const CostTable& costs, const SearchOptions& options) {
@@ -62,6 +77,7 @@ std::vector<Problem> faults(const CostTable& costs, const SearchOptions& options
   if (!problems.empty()) return problems;
   check_limits(options.in_flight, "memory", options.actors, problems);
   check_limits(options.bytes, "memory_bytes", options.actors, problems);
+  check_bytes(costs, options, problems);
   for (Problem& problem : missing_costs(costs, asked_for(options))) {
     problems.push_back(std::move(problem));
   }

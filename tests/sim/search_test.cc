@@ -229,6 +229,8 @@ TEST(Search, RefusesWhatItCannotPrice) {
   EXPECT_EQ(refusal(costs, {.actors = 0, .microbatches = 0, .budget = 0}).size(), 3u);
   EXPECT_EQ(refusal(costs, {.actors = 4, .microbatches = 1'000'000}).size(), 1u);
   EXPECT_EQ(refusal(costs, {.actors = 4, .microbatches = 4, .in_flight = {4, 4}}).size(), 1u);
+  EXPECT_EQ(refusal(costs, {.actors = 4, .microbatches = 4, .bytes = {1}}).size(), 1u)
+      << "nothing takes up bytes at these costs";
 }
 
 }  // namespace

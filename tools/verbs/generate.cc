@@ -19,6 +19,7 @@ void refuse_costs(const Arguments& arguments, const std::string& name) {
 
 // Unit costs are good enough to draw or simulate a generator's schedule, not to write one for use.
 NamedSchedule made(const std::string& name, const Arguments& arguments) {
+  refuse_unknown(name);
   const GenerateOptions options = generate_options(arguments);
   if (!is_made_for_costs(name)) refuse_costs(arguments, name);
   const bool priced = arguments.has("costs") || arguments.has("costs-file");
