@@ -242,6 +242,29 @@ bool learns(const Program& program) {
 
 std::vector<Problem> executable_problems(const Program& program) {
   std::vector<Problem> problems;
+  constexpr const char* kHint = "`penstock simulate` can predict it";
+  const Learning& learning = program.schedule.pipeline.learning;
+  if (learning.queue_capacity > 0) {
+    problems.push_back({program.schedule.name, "bounded queues are not executable yet", kHint});
+  }
+  if (learning.kind == LearningKind::Local) {
+    problems.push_back({program.schedule.name, "learning in windows is not executable yet", kHint});
+    return problems;  // its program has no exchange of norms
+  }
+  const auto runs = [&](OpKind kind) {
+    return std::ranges::any_of(program.computes,
+                               [=](const Compute& c) { return c.op.kind == kind; });
+  };
+  if (runs(OpKind::Recompute)) {
+    problems.push_back({program.schedule.name, "recomputation is not executable yet", kHint});
+  }
+  if (runs(OpKind::Update)) {
+    problems.push_back({program.schedule.name,
+                        "updates inside the order (asynchronous) are not executable yet: a flush "
+                        "is required",
+                        kHint});
+    return problems;
+  }
   if (!learns(program)) return problems;
   const auto has_norm = [](const std::vector<Action>& actions) {
     return std::count_if(actions.begin(), actions.end(),

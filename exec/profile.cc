@@ -23,7 +23,7 @@ Nanoseconds median(std::vector<Nanoseconds> values) {
 // What one cost was in every measured step.
 struct StageSamples {
   // [kind][slice]: means over the microbatches.
-  std::array<std::vector<std::vector<Nanoseconds>>, kOpKinds> op;
+  std::array<std::vector<std::vector<Nanoseconds>>, kPassKinds> op;
   std::vector<Nanoseconds> update;
   std::vector<Nanoseconds> reduce;
 };
@@ -56,7 +56,7 @@ std::size_t slices_told_apart(const Pipeline& pipeline) {
 
 void add_ops(Samples& samples, const Program& program, const Marks& marks) {
   const std::size_t slices = slices_told_apart(program.schedule.pipeline);
-  std::vector<std::array<std::vector<Sum>, kOpKinds>> sums(samples.stages.size());
+  std::vector<std::array<std::vector<Sum>, kPassKinds>> sums(samples.stages.size());
   for (auto& stage : sums) stage.fill(std::vector<Sum>(slices));
   for (std::size_t a = 0; a < marks.size(); ++a) {
     for (std::size_t i = 0; i < marks[a].size(); ++i) {

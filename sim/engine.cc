@@ -12,13 +12,29 @@ bool is_step_end(ActionKind kind) {
   return kind >= ActionKind::ReduceGradients;
 }
 
+// The input of a whole microbatch: its messages over the boundary in front of the stage.
+std::int64_t input_bytes(const Pipeline& pipeline, const CostTable& costs, std::int32_t before) {
+  if (before < 0) return 0;  // tokens
+  const MessageCost& message = costs.stages[static_cast<std::size_t>(before)].message;
+  std::int64_t bytes = 0;
+  for (std::int32_t slice = 0; slice < pipeline.microbatches.front().slices(); ++slice) {
+    bytes += message.bytes_of(slice);
+  }
+  return bytes;
+}
+
 std::vector<TimelineStage> stages_of(const Pipeline& pipeline, const CostTable& costs) {
   std::vector<TimelineStage> stages;
   stages.reserve(pipeline.stages.size());
+  const std::vector<std::int32_t> before = previous_on_route(pipeline);
   for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+    const std::int64_t all = costs.stages[i].activation_bytes;
+    const std::int64_t kept =
+        costs.stages[i].kept_bytes.value_or(input_bytes(pipeline, costs, before[i]));
     stages.push_back({.actor = pipeline.stages[i].actor,
                       .part = pipeline.stages[i].part,
-                      .activation_bytes = costs.stages[i].activation_bytes,
+                      .activation_bytes = all,
+                      .kept_bytes = std::min(kept, all),
                       .weight_bytes = costs.stages[i].weight_bytes});
   }
   for (std::size_t route = 0; route < pipeline.routes.size(); ++route) {
@@ -68,6 +84,8 @@ Engine::Engine(const Program& program, const Prices& prices, std::unique_ptr<Wir
       meetings_(program.shared.size() + 1) {
   lay_out_spans();
   lay_out_transfers();
+  if (program.schedule.pipeline.learning.queue_capacity > 0)
+    starts_.resize(program.computes.size());
 }
 
 // Everything about the spans but their times. An actor's list is cut from the linear order, so its
@@ -142,6 +160,33 @@ void Engine::handle(const Event& event) {
   }
 }
 
+// Whether the lane, at an AwaitRoom, goes on at once. If not, an event ends the wait.
+bool Engine::has_room(std::int32_t actor, Nanoseconds now) {
+  Lane& here = lane(actor);
+  const Action& action = actions(actor)[static_cast<std::size_t>(here.cursor)];
+  const std::int32_t room = program_->computes[static_cast<std::size_t>(action.index)].room;
+  Start& start = starts_[static_cast<std::size_t>(room)];
+  if (start.at <= now) return true;
+  here.running = 1;
+  if (start.at == kNever) {
+    start.waiter = actor;
+  } else {
+    events_.push_lane(start.at, actor);
+  }
+  return false;
+}
+
+// The ops at the cursor start then. Who waits for that goes on then, too.
+void Engine::note_start(std::int32_t actor, std::int32_t count, Nanoseconds at) {
+  const std::int32_t cursor = lane(actor).cursor;
+  for (std::int32_t i = cursor; i < cursor + count; ++i) {
+    const Action& action = actions(actor)[static_cast<std::size_t>(i)];
+    Start& start = starts_[static_cast<std::size_t>(action.index)];
+    start.at = at;
+    if (start.waiter >= 0) events_.push_lane(at, start.waiter);
+  }
+}
+
 void Engine::release(std::int32_t actor, std::int32_t count, Nanoseconds now) {
   lane(actor).cursor += count;
   lane(actor).running = 0;
@@ -160,6 +205,9 @@ void Engine::proceed(std::int32_t actor, Nanoseconds now) {
       case ActionKind::Send:
       case ActionKind::Receive:
         if (!wire_->reach(*this, actor, here.cursor, now)) return;
+        break;
+      case ActionKind::AwaitRoom:
+        if (!has_room(actor, now)) return;
         break;
       case ActionKind::ReduceGradients:
       case ActionKind::GlobalNorm:
@@ -199,6 +247,7 @@ void Engine::start_computes(std::int32_t actor, Nanoseconds now) {
   here.running = count;
   here.next_span += count;
   events_.push_lane(end, actor);
+  if (!starts_.empty()) note_start(actor, count, start);
 }
 
 void Engine::deliver(std::int32_t message, Nanoseconds ready, Nanoseconds start, Nanoseconds end) {

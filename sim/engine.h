@@ -73,8 +73,16 @@ class Engine {
     std::vector<std::int32_t> here = {};
   };
 
+  // With bounded queues, of a compute: when it starts, and who waits for that.
+  struct Start {
+    Nanoseconds at = kNever;
+    std::int32_t waiter = -1;  // an actor
+  };
+
   Lane& lane(std::int32_t actor) { return lanes_[static_cast<std::size_t>(actor)]; }
   void handle(const Event& event);
+  bool has_room(std::int32_t actor, Nanoseconds now);
+  void note_start(std::int32_t actor, std::int32_t count, Nanoseconds at);
   void proceed(std::int32_t actor, Nanoseconds now);
   void start_computes(std::int32_t actor, Nanoseconds now);
   void meet(std::int32_t actor, Nanoseconds now);
@@ -97,6 +105,7 @@ class Engine {
   std::vector<Lane> lanes_;
   std::vector<Flight> flights_;    // by message
   std::vector<Meeting> meetings_;  // one per shared group, then the norm exchange
+  std::vector<Start> starts_;      // by compute; empty without bounded queues
   EventQueue events_;
 };
 

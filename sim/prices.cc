@@ -17,6 +17,7 @@ constexpr double kLongestStep = 4e18;
 
 // The duration of `kind` on a stage, kVaries, or 0 when the costs do not give it.
 Nanoseconds base_of(const StageCosts& costs, OpKind kind) {
+  if (kind == OpKind::Update) return costs.update;
   const auto& given = costs.op[static_cast<std::size_t>(kind)];
   if (given) return given->varied.empty() ? given->base : kVaries;
   if (kind != OpKind::Backward) return 0;
@@ -35,7 +36,7 @@ Nanoseconds longest_of(const StageCosts& costs) {
       for (const Nanoseconds time : row) longest = std::max(longest, time);
     }
   }
-  return 2 * longest;  // B left out is I + W
+  return std::max(2 * longest, costs.update);  // B left out is I + W
 }
 
 }  // namespace

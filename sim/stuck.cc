@@ -7,13 +7,18 @@ namespace penstock {
 
 // What keeps an actor from going on.
 struct Engine::Wait {
-  std::int32_t message = -1;  // a transfer, -1: a meeting
+  std::int32_t message = -1;  // a transfer, -1: a meeting or room in a queue
   std::int32_t actor = -1;    // who has to move first
+  std::int32_t room = -1;     // the compute that has to start first
 };
 
 Engine::Wait Engine::wait_of(std::int32_t actor) const {
   const Lane& lane = lanes_[static_cast<std::size_t>(actor)];
   const Action& action = actions(actor)[static_cast<std::size_t>(lane.cursor)];
+  if (action.kind == ActionKind::AwaitRoom) {
+    const std::int32_t room = program_->computes[static_cast<std::size_t>(action.index)].room;
+    return {-1, program_->computes[static_cast<std::size_t>(room)].actor, room};
+  }
   if (action.kind == ActionKind::Compute || action.kind == ActionKind::Send ||
       action.kind == ActionKind::Receive) {
     const Wire::Waiting waiting = wire_->waits_for(*this, actor, lane.cursor, lane.awaits);
@@ -32,6 +37,11 @@ Engine::Wait Engine::wait_of(std::int32_t actor) const {
 
 std::string Engine::text_of(std::int32_t actor, const Wait& wait) const {
   if (wait.actor < 0) return fmt::format("actor {} cannot go on", actor);
+  if (wait.room >= 0) {
+    return fmt::format("actor {} waits for actor {} to start {}, until when its queue is full",
+                       actor, wait.actor,
+                       to_string(program_->computes[static_cast<std::size_t>(wait.room)].op));
+  }
   if (wait.message < 0) {
     return fmt::format("actor {} waits for actor {} at the step's end", actor, wait.actor);
   }

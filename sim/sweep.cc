@@ -33,6 +33,80 @@ std::vector<Nanoseconds> sweep_computes(const Program& program, const Prices& pr
   return lanes;
 }
 
+// The same with bounded queues: an op ends no sooner than the op that makes room for its result
+// starts. That one may stand behind it in the linear order, but in front of all that asks when it
+// ended.
+class QueueSweep {
+ public:
+  QueueSweep(const Program& program, const Prices& prices)
+      : program_(program),
+        prices_(prices),
+        starts_(program.computes.size()),
+        ends_(program.computes.size()),
+        last_(program.actions.size()) {}
+
+  std::vector<Nanoseconds> run() {
+    const Compute* const begin = program_.computes.data();
+    const Compute* const end = begin + program_.computes.size();
+    for (const Compute* first = begin; first < end;) {
+      const Compute* const last = end_of_together(first, end);
+      take(first, last,
+           {static_cast<std::size_t>(first - begin), static_cast<std::size_t>(last - begin)});
+      first = last;
+    }
+    std::vector<Nanoseconds> lanes;
+    for (const Together& last : last_) lanes.push_back(ended(last));
+    return lanes;
+  }
+
+ private:
+  struct Together {
+    std::size_t first = 0;  // computes [first, end)
+    std::size_t end = 0;
+  };
+
+  void take(const Compute* first, const Compute* last, const Together& taken) {
+    Together& before = last_[index(first->actor)];
+    Nanoseconds start = ended(before);
+    for (const Compute* compute = first; compute < last; ++compute) {
+      if (compute->awaits < 0) continue;
+      const Message& message = program_.messages[index(compute->awaits)];
+      const Nanoseconds sent = ended(together_with(index(message.producer)));
+      start = std::max(start, sent + prices_.of_input(compute->op).latency);
+    }
+    const Nanoseconds end = start + prices_.of_together(first, last);
+    for (std::size_t i = taken.first; i < taken.end; ++i) {
+      starts_[i] = start;
+      ends_[i] = end;
+    }
+    before = taken;
+  }
+
+  Together together_with(std::size_t i) const {
+    const std::vector<Compute>& computes = program_.computes;
+    Together all{i, i + 1};
+    while (computes[all.first].overlaps_previous) --all.first;
+    while (all.end < computes.size() && computes[all.end].overlaps_previous) ++all.end;
+    return all;
+  }
+
+  Nanoseconds ended(const Together& together) const {
+    Nanoseconds end = 0;
+    for (std::size_t i = together.first; i < together.end; ++i) {
+      end = std::max(end, ends_[i]);
+      const std::int32_t room = program_.computes[i].room;
+      if (room >= 0) end = std::max(end, starts_[index(room)]);
+    }
+    return end;
+  }
+
+  const Program& program_;
+  const Prices& prices_;
+  std::vector<Nanoseconds> starts_;  // by compute
+  std::vector<Nanoseconds> ends_;    // by compute, without waiting for room
+  std::vector<Together> last_;       // by actor: what it took last
+};
+
 // The step's end: few actions, each of which may hold an actor until the others come.
 class StepEnd {
  public:
@@ -123,7 +197,9 @@ Nanoseconds sweep_makespan(const Program& program, const CostTable& costs) {
   assert(can_sweep(costs) && "a channel that can be busy needs the engine");
   const SimulateOptions options;
   const Prices prices(program, costs, options);
-  std::vector<Nanoseconds> lanes = sweep_computes(program, prices);
+  const bool queues = program.schedule.pipeline.learning.queue_capacity > 0;
+  std::vector<Nanoseconds> lanes =
+      queues ? QueueSweep(program, prices).run() : sweep_computes(program, prices);
   if (!step_end_is_free(costs)) lanes = StepEnd(program, prices, std::move(lanes)).run();
   return lanes.empty() ? 0 : *std::max_element(lanes.begin(), lanes.end());
 }

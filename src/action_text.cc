@@ -31,6 +31,9 @@ std::string to_string(const Program& program, const Action& action) {
       return fmt::format("receive of {} from actor {}", tensor_name(program, message),
                          message.from);
     }
+    case ActionKind::AwaitRoom:
+      return fmt::format("room for the activation of {}",
+                         to_string(program.computes[static_cast<std::size_t>(action.index)].op));
     case ActionKind::ReduceGradients:
       return fmt::format("gradient reduction of stages {}",
                          fmt::join(program.shared[static_cast<std::size_t>(action.index)], ", "));

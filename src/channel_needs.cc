@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -145,12 +146,32 @@ class PendingCount {
   std::vector<std::int32_t> sent_;  // by channel
 };
 
+// A bounded queue lets so many activations over a boundary be under way: those in it, and the one
+// that the next stage works on.
+void bound_by_queues(const Program& program, MessageChannels& channels) {
+  const std::int32_t capacity = program.schedule.pipeline.learning.queue_capacity;
+  if (capacity == 0) return;
+  std::map<std::size_t, std::set<std::int32_t>> boundaries;  // by channel: the stages that send
+  for (std::size_t i = 0; i < program.messages.size(); ++i) {
+    const Message& message = program.messages[i];
+    if (message.kind != OpKind::Forward) continue;
+    boundaries[index(channels.of_message[i])].insert(
+        program.computes[index(message.producer)].op.stage);
+  }
+  for (const auto& [channel, stages] : boundaries) {
+    std::int32_t& pending = channels.needs[channel].pending;
+    const std::int64_t bound = (std::int64_t{capacity} + 1) * static_cast<int>(stages.size());
+    pending = static_cast<std::int32_t>(std::min<std::int64_t>(pending, bound));
+  }
+}
+
 }  // namespace
 
 std::vector<ChannelNeed> channel_needs(const Program& program) {
   MessageChannels channels = message_channels(program);
   count_posted(program, channels);
   PendingCount(program, channels).run();
+  bound_by_queues(program, channels);
   return std::move(channels.needs);
 }
 

@@ -17,24 +17,25 @@ struct Line {
   auto key() const { return std::tuple(from, to, kind); }
 };
 
-std::vector<Line> lines_of(const Pipeline& pipeline, OpKind kind) {
-  const std::vector<std::int32_t> receiver =
-      kind == OpKind::Forward ? next_on_route(pipeline) : previous_on_route(pipeline);
+std::vector<Line> lines_of(const Pipeline& pipeline, const Dependencies& dependencies,
+                           OpKind kind) {
   std::vector<Line> lines;
-  for (std::size_t stage = 0; stage < receiver.size(); ++stage) {
-    if (receiver[stage] < 0) continue;
-    const std::int32_t from = pipeline.stages[stage].actor;
-    const std::int32_t to = pipeline.stages[static_cast<std::size_t>(receiver[stage])].actor;
-    if (from != to) lines.push_back({from, to, kind, static_cast<std::int32_t>(stage)});
+  for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+    const auto stage = static_cast<std::int32_t>(i);
+    const std::int32_t receiver = dependencies.receiver({.kind = kind, .stage = stage});
+    if (receiver < 0) continue;
+    const std::int32_t from = pipeline.stages[i].actor;
+    const std::int32_t to = pipeline.stages[static_cast<std::size_t>(receiver)].actor;
+    if (from != to) lines.push_back({from, to, kind, stage});
   }
   return lines;
 }
 
 }  // namespace
 
-Channels channels_of(const Pipeline& pipeline) {
-  std::vector<Line> lines = lines_of(pipeline, OpKind::Forward);
-  const std::vector<Line> gradients = lines_of(pipeline, OpKind::Backward);
+Channels channels_of(const Pipeline& pipeline, const Dependencies& dependencies) {
+  std::vector<Line> lines = lines_of(pipeline, dependencies, OpKind::Forward);
+  const std::vector<Line> gradients = lines_of(pipeline, dependencies, OpKind::Backward);
   lines.insert(lines.end(), gradients.begin(), gradients.end());
   std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
     return std::tuple(a.key(), a.stage) < std::tuple(b.key(), b.stage);

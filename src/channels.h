@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "penstock/depend.h"
 #include "penstock/pipeline.h"
 
 namespace penstock {
@@ -17,6 +18,6 @@ struct Channels {
 };
 
 // Channels are numbered in the order of (from, to, kind).
-Channels channels_of(const Pipeline& pipeline);
+Channels channels_of(const Pipeline& pipeline, const Dependencies& dependencies);
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include "check_order.h"
 #include "check_pipeline.h"
 #include "check_placement.h"
+#include "check_updates.h"
 #include "deadlock_ring.h"
 #include "linear_order.h"
 #include "penstock/depend.h"
@@ -16,10 +17,12 @@ std::vector<Problem> check(const Schedule& schedule, const std::string& source) 
   if (!problems.empty()) return problems.take();
   if (const auto moved = check_placement(schedule, source, problems)) {
     check_order(*moved, Dependencies(moved->pipeline), source, problems);
+    check_updates(*moved, source, problems);
     return problems.take();
   }
   const Dependencies dependencies(schedule.pipeline);
   check_order(schedule, dependencies, source, problems);
+  check_updates(schedule, source, problems);
   if (!problems.empty()) return problems.take();
   const LinearOrder order = linear_order(schedule, dependencies);
   if (order.complete) return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -70,11 +71,12 @@ class OrderCheck {
     op.kind = kind;
     return place_of(op);
   }
-  // Where an input comes from: B stands for B or I.
+  // Where an input comes from: B stands for B or I, W for B or W.
   std::int32_t place_of_input(const Op& input) {
     const std::int32_t at = place_of(input);
-    if (at >= 0 || input.kind != OpKind::Backward) return at;
-    return place_of(input, OpKind::BackwardInput);
+    if (at >= 0) return at;
+    if (input.kind == OpKind::Backward) return place_of(input, OpKind::BackwardInput);
+    return input.kind == OpKind::BackwardWeight ? place_of(input, OpKind::Backward) : at;
   }
 
   void record(std::int32_t actor) {
@@ -99,6 +101,7 @@ class OrderCheck {
       const Step& step = steps[index(i)];
       if (!step.overlaps_previous) pair = i;
       if (step.overlaps_previous && i - pair != 1) not_a_pair(actor, i);
+      if (is_lonely(step.op.kind) && in_pair(steps, i)) overlaps(actor, i);
       if (!known(step.op)) {
         unknown(actor, i);
       } else if (actor_of(step.op) != actor) {
@@ -107,7 +110,10 @@ class OrderCheck {
         twice(actor, i);
       } else {
         if (step.op.kind == OpKind::Backward) beside_its_halves(actor, i);
+        if (step.op.kind != OpKind::Forward && learns_nothing()) backward_of_inference(actor, i);
+        if (step.op.kind == OpKind::Recompute) behind_its_backward(actor, i);
         inputs(actor, i, pair);
+        room(actor, i);
       }
     }
   }
@@ -136,13 +142,28 @@ class OrderCheck {
     });
   }
 
+  // What has the lane for itself.
+  static bool is_lonely(OpKind kind) { return kind == OpKind::Recompute || kind == OpKind::Update; }
+
+  static bool in_pair(const std::vector<Step>& steps, std::int32_t i) {
+    const bool joined = index(i) + 1 < steps.size() && steps[index(i) + 1].overlaps_previous;
+    return joined || steps[index(i)].overlaps_previous;
+  }
+
+  void overlaps(std::int32_t actor, std::int32_t i) {
+    problem(actor, i, [&]() -> Saying {
+      return {fmt::format("overlaps {} with another op", to_string(order(actor)[index(i)].op)),
+              "only F, B, I and W overlap"};
+    });
+  }
+
   void unknown(std::int32_t actor, std::int32_t i) {
     problem(actor, i, [&] { return why_unknown(order(actor)[index(i)].op); });
   }
 
   Saying why_unknown(const Op& op) const {
     if (index(static_cast<std::int32_t>(op.kind)) >= kOpKinds) {
-      return {"runs an op of an unknown kind", "kinds are F, B, I and W"};
+      return {"runs an op of an unknown kind", "kinds are F, B, I, W, R and U"};
     }
     const std::string text = to_string(op);
     const auto range = [](const char* what, std::size_t count) {
@@ -196,6 +217,32 @@ class OrderCheck {
     }
   }
 
+  // The backward needs what is computed again: R stands in front of B or I.
+  void behind_its_backward(std::int32_t actor, std::int32_t i) {
+    const Op& op = order(actor)[index(i)].op;
+    for (const OpKind kind : {OpKind::Backward, OpKind::BackwardInput}) {
+      const std::int32_t at = place_of(op, kind);
+      if (at < 0 || at > i) continue;
+      problem(actor, i, [&]() -> Saying {
+        const std::string backward = to_string(order(actor)[index(at)].op);
+        return {fmt::format("runs {} behind {}, which needs what it computes again", to_string(op),
+                            backward),
+                fmt::format("move it in front of {}", backward)};
+      });
+    }
+  }
+
+  bool learns_nothing() const { return pipeline_.learning.kind == LearningKind::ForwardOnly; }
+
+  void backward_of_inference(std::int32_t actor, std::int32_t i) {
+    const Op& op = order(actor)[index(i)].op;
+    problem(actor, i, [&]() -> Saying {
+      return {fmt::format("runs {}, but the pipeline learns nothing: {}", to_string(op),
+                          name(pipeline_.learning.kind)),
+              "leave it out, or give another kind of learning"};
+    });
+  }
+
   // Inputs from other actors are a matter of progress, not of this actor's order.
   void inputs(std::int32_t actor, std::int32_t i, std::int32_t pair) {
     dependencies_.visit_inputs(order(actor)[index(i)].op, [&](const Op& input) {
@@ -203,6 +250,23 @@ class OrderCheck {
       const std::int32_t at = place_of_input(input);
       // Before it, or missing: that is reported once, for the op itself.
       if (at >= pair) too_early(actor, i, input, at);
+    });
+  }
+
+  // Where both stages sit on one actor, nobody else empties the queue between them.
+  void room(std::int32_t actor, std::int32_t i) {
+    const Op& op = order(actor)[index(i)].op;
+    const std::optional<Op> first = dependencies_.room_for(op);
+    if (!first || actor_of(*first) != actor) return;
+    const std::int32_t at = place_of(*first);
+    if (at <= i || together(actor, i, at)) return;
+    problem(actor, i, [&]() -> Saying {
+      return {fmt::format("runs {} before {}, but only {} fit into the queue between stages {} "
+                          "and {}",
+                          to_string(op), to_string(*first), pipeline_.learning.queue_capacity,
+                          op.stage, first->stage),
+              fmt::format("swap entries {} and {}, or ask for a larger queue_capacity",
+                          order_entry(order(actor), i), order_entry(order(actor), at))};
     });
   }
 
@@ -234,6 +298,8 @@ class OrderCheck {
       return fmt::format("stage {} needs the {} of stage {}", op.stage, what, input.stage);
     }
     if (op.kind == OpKind::BackwardWeight) return "a weight gradient needs its input gradient";
+    if (op.kind == OpKind::Update) return "an update needs the gradients that it applies";
+    if (op.kind == OpKind::Recompute) return "what is computed again was computed before";
     if (op.slice == input.slice) return "a backward needs its forward on the same stage";
     return op.kind == OpKind::Forward ? "slices go forward from the first to the last"
                                       : "slices go backward from the last to the first";
@@ -251,6 +317,7 @@ class OrderCheck {
   void missing_of(const Op& forward) {
     const auto runs = [&](OpKind kind) { return place_of(forward, kind) != kNowhere; };
     if (!runs(OpKind::Forward)) nobody_runs(forward, OpKind::Forward);
+    if (learns_nothing()) return;
     const bool input = runs(OpKind::BackwardInput);
     const bool weight = runs(OpKind::BackwardWeight);
     if (runs(OpKind::Backward) || (input && weight)) return;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "check_learning.h"
 #include "order_place.h"
 #include "penstock/depend.h"
 
@@ -32,6 +33,7 @@ class PipelineCheck {
     for (std::size_t route = 0; route < pipeline_.routes.size(); ++route) parts_of(route);
     every_stage_on_a_route();
     for (std::size_t i = 0; i < pipeline_.microbatches.size(); ++i) microbatch(i);
+    check_learning(pipeline_, source_, problems_);
     if (problems_.empty()) amount_of_work();
   }
 
@@ -160,9 +162,11 @@ class PipelineCheck {
               "{} stages, microbatches and slices to run is more than the supported {}", units,
               Dependencies::kMostUnits);
     } else if (units > kSmall && units > steps) {
+      const bool learns = pipeline_.learning.kind != LearningKind::ForwardOnly;
       problem("/order",
-              "every stage runs a forward and a backward of every microbatch on its route",
-              "{} ops, but the pipeline needs at least {}", steps, 2 * units);
+              fmt::format("every stage runs a forward{} of every microbatch on its route",
+                          learns ? " and a backward" : ""),
+              "{} ops, but the pipeline needs at least {}", steps, (learns ? 2 : 1) * units);
     }
   }
 

@@ -46,6 +46,7 @@ Nanoseconds Duration::at(std::int32_t microbatch, std::int32_t slice) const {
 
 Nanoseconds CostTable::duration(const Op& op) const {
   const StageCosts& costs = stages[static_cast<std::size_t>(op.stage)];
+  if (op.kind == OpKind::Update) return costs.update;
   const auto at = [&](OpKind kind) {
     const std::optional<Duration>& duration = costs.op[index(kind)];
     assert(duration && "missing_costs was asked first");

@@ -74,18 +74,18 @@ std::string key_of(OpKind kind) {
 
 StageCosts read_stage(const JsonReader& stage, const MessageCost& message) {
   stage.only({"forward_ms", "backward_ms", "backward_input_ms", "backward_weight_ms",
-              "recompute_ms", "update_ms", "reduce_ms", "message", "activation_bytes",
+              "recompute_ms", "update_ms", "reduce_ms", "message", "activation_bytes", "kept_bytes",
               "weight_bytes"});
   StageCosts costs;
-  for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+  for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
     const std::string key = key_of(static_cast<OpKind>(kind));
     if (stage.has(key)) costs.op[kind] = read_duration(stage.at(key));
   }
-  if (stage.has("recompute_ms")) costs.recompute = read_duration(stage.at("recompute_ms"));
   costs.update = milliseconds(stage, "update_ms");
   costs.reduce = milliseconds(stage, "reduce_ms");
   costs.message = read_message(stage, message);
   costs.activation_bytes = stage.integer("activation_bytes", kBytes);
+  if (stage.has("kept_bytes")) costs.kept_bytes = stage.integer("kept_bytes", kBytes);
   costs.weight_bytes = stage.integer("weight_bytes", kBytes);
   return costs;
 }
@@ -118,10 +118,9 @@ nlohmann::ordered_json written(const Duration& duration) {
 
 nlohmann::ordered_json written(const StageCosts& costs) {
   nlohmann::ordered_json stage;
-  for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+  for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
     if (costs.op[kind]) stage[key_of(static_cast<OpKind>(kind))] = written(*costs.op[kind]);
   }
-  if (costs.recompute) stage["recompute_ms"] = written(*costs.recompute);
   stage["update_ms"] = to_ms(costs.update);
   stage["reduce_ms"] = to_ms(costs.reduce);
   stage["message"] = {{"bytes", costs.message.bytes},
@@ -129,6 +128,7 @@ nlohmann::ordered_json written(const StageCosts& costs) {
                       {"bytes_per_s", costs.message.bytes_per_s}};
   if (!costs.message.slice_bytes.empty()) stage["message"]["bytes"] = costs.message.slice_bytes;
   stage["activation_bytes"] = costs.activation_bytes;
+  if (costs.kept_bytes) stage["kept_bytes"] = *costs.kept_bytes;
   stage["weight_bytes"] = costs.weight_bytes;
   return stage;
 }

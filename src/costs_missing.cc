@@ -16,12 +16,13 @@ std::string stages_text(std::size_t first, std::size_t last) {
                        : fmt::format("stages {} to {}", first, last);
 }
 
-// used[stage * kOpKinds + kind]
+// used[stage * kPassKinds + kind]
 std::vector<bool> used_kinds(const Schedule& schedule) {
-  std::vector<bool> used(schedule.pipeline.stages.size() * kOpKinds);
+  std::vector<bool> used(schedule.pipeline.stages.size() * kPassKinds);
   for (const std::vector<Step>& steps : schedule.order) {
     for (const Step& step : steps) {
-      used[static_cast<std::size_t>(step.op.stage) * kOpKinds + index(step.op.kind)] = true;
+      if (step.op.kind == OpKind::Update) continue;  // free unless a price is given
+      used[static_cast<std::size_t>(step.op.stage) * kPassKinds + index(step.op.kind)] = true;
     }
   }
   return used;
@@ -36,7 +37,8 @@ bool gives(const StageCosts& costs, OpKind kind) {
 Problem not_given(OpKind kind, std::size_t first, std::size_t last, bool full_backward_given) {
   std::string hint = fmt::format("give {} (milliseconds)", letter(kind));
   if (kind == OpKind::Backward) hint += ", or I and W";
-  if (full_backward_given) hint += ": how B splits into I and W is not guessed";
+  const bool is_half = kind == OpKind::BackwardInput || kind == OpKind::BackwardWeight;
+  if (full_backward_given && is_half) hint += ": how B splits into I and W is not guessed";
   return {"costs",
           fmt::format("{} of {} has no duration, and the schedule runs it", letter(kind),
                       stages_text(first, last)),
@@ -47,10 +49,10 @@ Problem not_given(OpKind kind, std::size_t first, std::size_t last, bool full_ba
 void report_missing_kinds(const CostTable& costs, const Schedule& schedule,
                           std::vector<Problem>& problems) {
   const std::vector<bool> used = used_kinds(schedule);
-  for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+  for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
     const auto op_kind = static_cast<OpKind>(kind);
     const auto missing = [&](std::size_t stage) {
-      return used[stage * kOpKinds + kind] && !gives(costs.stages[stage], op_kind);
+      return used[stage * kPassKinds + kind] && !gives(costs.stages[stage], op_kind);
     };
     for (std::size_t stage = 0; stage < costs.stages.size(); ++stage) {
       if (!missing(stage)) continue;
@@ -91,7 +93,7 @@ std::string misfit(const Duration& duration, const Pipeline& pipeline) {
 void report_misfits(const CostTable& costs, const Schedule& schedule,
                     std::vector<Problem>& problems) {
   for (std::size_t stage = 0; stage < costs.stages.size(); ++stage) {
-    for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+    for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
       const std::optional<Duration>& duration = costs.stages[stage].op[kind];
       if (!duration) continue;
       const std::string why = misfit(*duration, schedule.pipeline);

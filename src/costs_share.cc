@@ -81,10 +81,10 @@ StageCosts shared(const StageCosts& whole, double share, const Pipeline& pipelin
   for (auto& duration : costs.op) {
     if (duration) duration = shared(*duration, share, pipeline);
   }
-  if (costs.recompute) costs.recompute = shared(*costs.recompute, share, pipeline);
   costs.update = part_of(whole.update, share);
   costs.reduce = part_of(whole.reduce, share);
   costs.activation_bytes = bytes_of(whole.activation_bytes, share);
+  if (whole.kept_bytes) costs.kept_bytes = bytes_of(*whole.kept_bytes, share);
   costs.weight_bytes = bytes_of(whole.weight_bytes, share);
   if (sliced(pipeline) && whole.message.slice_bytes.empty()) {
     costs.message.slice_bytes = slice_bytes(whole.message.bytes, pipeline.microbatches);

@@ -68,8 +68,9 @@ class Ends {
 // The transfers of each actor, both ways, in the order of their starts.
 class Queues {
  public:
-  explicit Queues(const Timeline& timeline)
-      : timeline_(timeline), by_actor_(static_cast<std::size_t>(timeline.actors)) {
+  // `passed`, by transfer: whether the path has passed it.
+  Queues(const Timeline& timeline, const std::vector<bool>& passed)
+      : timeline_(timeline), passed_(passed), by_actor_(static_cast<std::size_t>(timeline.actors)) {
     std::vector<std::int32_t> order(timeline.transfers.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
@@ -82,7 +83,8 @@ class Queues {
   }
 
   // The last transfer before `i` on its channel, if it was still under way when `i` started; else
-  // -1.
+  // -1. What started with it is in front if its number is lower; else it may be, where results wait
+  // for room before they are sent, unless the path has passed it: then it depends on `i`.
   std::int32_t ahead_on_channel(std::int32_t i) const {
     return ahead(i, transfer(i).from, [&](const Transfer& other) {
       return other.from == transfer(i).from && other.to == transfer(i).to;
@@ -103,7 +105,8 @@ class Queues {
         [&](Nanoseconds time, std::int32_t other) { return time < transfer(other).start; });
     while (at != queue.begin()) {
       const std::int32_t before = *--at;
-      const bool earlier = transfer(before).start < start || before < i;
+      const bool earlier = transfer(before).start < start || before < i ||
+                           !passed_[static_cast<std::size_t>(before)];
       if (!earlier || !counts(transfer(before))) continue;
       return transfer(before).end >= start ? before : -1;
     }
@@ -115,12 +118,16 @@ class Queues {
   }
 
   const Timeline& timeline_;
+  const std::vector<bool>& passed_;
   std::vector<std::vector<std::int32_t>> by_actor_;
 };
 
 class WalkBack {
  public:
-  explicit WalkBack(const Timeline& timeline) : timeline_(timeline), lanes_(lanes_of(timeline)) {}
+  explicit WalkBack(const Timeline& timeline)
+      : timeline_(timeline),
+        lanes_(lanes_of(timeline)),
+        passed_(timeline.transfers.size(), false) {}
 
   std::vector<CriticalLink> run() {
     std::vector<CriticalLink> path;
@@ -131,6 +138,7 @@ class WalkBack {
     CriticalLink link = last_to_end();
     while (!is_none(link) && path.size() < longest) {
       path.push_back(link);
+      if (link.transfer >= 0) passed_[static_cast<std::size_t>(link.transfer)] = true;
       if (link.start <= begin) break;
       link = link.span >= 0 ? before_span(link.span) : before_transfer(link.transfer);
     }
@@ -166,6 +174,12 @@ class WalkBack {
     return b.end > a.end ? b : a;
   }
 
+  // Of two that end together, the one that accounts for more.
+  static CriticalLink longer(const CriticalLink& a, const CriticalLink& b) {
+    if (is_none(a) || is_none(b)) return is_none(a) ? b : a;
+    return b.start < a.start ? b : a;
+  }
+
   // What the actor ran before, or the input (of the pair that holds `i`).
   CriticalLink before_span(std::int32_t i) {
     const Nanoseconds start = span(i).start;
@@ -189,15 +203,19 @@ class WalkBack {
   CriticalLink before_transfer(std::int32_t i) {
     const Transfer& it = transfer(i);
     const CriticalLink producer = producer_of(it);
-    if (it.start == it.ready) return producer;
+    if (it.start == it.ready) {
+      if (is_none(producer) || producer.end == it.ready) return producer;
+      return later(producer, ends().at(it.ready, -1, -1));  // it waited for room in a queue
+    }
     const CriticalLink ahead = of_transfer(queues().ahead_on_channel(i), it.start);
     if (!is_none(ahead)) return ahead;
     const CriticalLink ended = ends().at(it.start, it.from, it.to);
     if (!is_none(ended)) return ended;
-    const CriticalLink queued = later(of_transfer(queues().ahead_of_actor(i, it.from), it.start),
-                                      of_transfer(queues().ahead_of_actor(i, it.to), it.start));
-    if (!is_none(queued)) return queued;
-    return later(producer, ends().at(it.start, -1, -1));
+    const CriticalLink queued = longer(of_transfer(queues().ahead_of_actor(i, it.from), it.start),
+                                       of_transfer(queues().ahead_of_actor(i, it.to), it.start));
+    if (!is_none(queued) && queued.end == it.start) return queued;
+    // An end of it was held up by a third actor: its result waited for room in a queue.
+    return later(later(producer, queued), ends().at(it.start, -1, -1));
   }
 
   // The span of its op, else the last that its sender ended by then.
@@ -220,14 +238,15 @@ class WalkBack {
     if (!ends_) ends_.emplace(timeline_);
     return *ends_;
   }
-  const Queues& queues() {
-    if (!queues_) queues_.emplace(timeline_);
+  Queues& queues() {
+    if (!queues_) queues_.emplace(timeline_, passed_);
     return *queues_;
   }
 
   const Timeline& timeline_;
   std::vector<SpanRange> lanes_;
   std::optional<Ends> ends_;
+  std::vector<bool> passed_;  // by transfer: it is a link of the path
   std::optional<Queues> queues_;
 };
 

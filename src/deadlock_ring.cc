@@ -1,5 +1,7 @@
 #include "deadlock_ring.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <boost/graph/adjacency_list.hpp>
@@ -11,16 +13,26 @@
 namespace penstock {
 namespace {
 
+// An actor waits for the result of an op, or with its own result for the op to start, which takes
+// what the queue between them holds.
+enum class WaitFor : std::uint8_t { Result, Start };
+
 // Why one actor cannot go on.
 struct Wait {
   std::size_t actor;
   Op at;           // its step that waits
   Op awaited;      // what it needs, as Dependencies gives it
   std::size_t by;  // the actor that runs it
+  WaitFor what;
 };
 
 using WaitGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Wait>;
+
+// What has no result is of the same actor, and there in its order.
+bool lacks(const std::vector<std::uint8_t>& done, std::int32_t result) {
+  return result >= 0 && done[static_cast<std::size_t>(result)] == 0;
+}
 
 std::vector<std::uint8_t> results_of(const Schedule& schedule, const Dependencies& dependencies,
                                      const LinearOrder& stuck) {
@@ -35,24 +47,46 @@ std::vector<std::uint8_t> results_of(const Schedule& schedule, const Dependencie
   return done;
 }
 
-// An edge from each actor that cannot go on to each actor that it waits for.
+// The steps at which an actor cannot go on: one, or a pair.
+std::vector<Op> stuck_at(const std::vector<Step>& steps, std::int32_t first) {
+  std::vector<Op> ops;
+  if (static_cast<std::size_t>(first) == steps.size()) return ops;
+  const std::int32_t end = first + steps_together(steps, first);
+  for (std::int32_t i = first; i < end; ++i) ops.push_back(steps[static_cast<std::size_t>(i)].op);
+  return ops;
+}
+
+// An edge from each actor that cannot go on to each actor that it waits for: for an input or, when
+// all inputs are there, for room in a queue.
 WaitGraph wait_graph(const Schedule& schedule, const Dependencies& dependencies,
                      const LinearOrder& stuck) {
   const std::vector<std::uint8_t> done = results_of(schedule, dependencies, stuck);
   WaitGraph graph(schedule.order.size());
+  const auto add = [&](std::size_t actor, const Op& op, const Op& awaited, WaitFor what) {
+    const auto by = static_cast<std::size_t>(
+        schedule.pipeline.stages[static_cast<std::size_t>(awaited.stage)].actor);
+    boost::add_edge(actor, by, Wait{actor, op, awaited, by, what}, graph);
+  };
+  std::vector<std::vector<Op>> started;  // by actor: ops whose results find no room
   for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
-    const std::vector<Step>& steps = schedule.order[actor];
-    const std::int32_t first = stuck.taken[actor];
-    if (static_cast<std::size_t>(first) == steps.size()) continue;
-    const std::int32_t end = first + steps_together(steps, first);
-    for (std::int32_t i = first; i < end; ++i) {
-      const Op& op = steps[static_cast<std::size_t>(i)].op;
+    std::vector<Op> ops = stuck_at(schedule.order[actor], stuck.taken[actor]);
+    for (const Op& op : ops) {
       for (const Op& input : dependencies.inputs(op)) {
-        if (done[static_cast<std::size_t>(dependencies.result(input))] != 0) continue;
-        const auto by = static_cast<std::size_t>(
-            schedule.pipeline.stages[static_cast<std::size_t>(input.stage)].actor);
-        boost::add_edge(actor, by, Wait{actor, op, input, by}, graph);
+        if (lacks(done, dependencies.result(input))) add(actor, op, input, WaitFor::Result);
       }
+    }
+    if (boost::out_degree(actor, graph) > 0) ops.clear();
+    started.push_back(std::move(ops));
+  }
+  for (std::size_t actor = 0; actor < started.size(); ++actor) {
+    for (const Op& op : started[actor]) {
+      const std::optional<Op> room = dependencies.room_for(op);
+      if (!room || !lacks(done, dependencies.result(*room))) continue;
+      const auto by = static_cast<std::size_t>(
+          schedule.pipeline.stages[static_cast<std::size_t>(room->stage)].actor);
+      const std::vector<Op>& there = started[by];
+      if (std::find(there.begin(), there.end(), *room) != there.end()) continue;
+      add(actor, op, *room, WaitFor::Start);
     }
   }
   return graph;
@@ -101,8 +135,9 @@ Problem describe(const std::vector<Wait>& ring, const Schedule& schedule, const 
     const std::vector<Step>& other = schedule.order[wait.by];
     const Op& other_at = other[static_cast<std::size_t>(stuck.taken[wait.by])].op;
     const Op& awaited = producer(other, wait.awaited);
-    what += fmt::format("{} actor {} waits at {} for {}, ", &wait == &ring.front() ? "" : ";",
-                        wait.actor, to_string(wait.at), to_string(awaited));
+    what += fmt::format("{} actor {} waits at {} for {}{}, ", &wait == &ring.front() ? "" : ";",
+                        wait.actor, to_string(wait.at), to_string(awaited),
+                        wait.what == WaitFor::Start ? " to make room in the queue" : "");
     what += awaited == other_at
                 ? fmt::format("where actor {} itself waits", wait.by)
                 : fmt::format("which actor {} runs after {}", wait.by, to_string(other_at));

@@ -11,8 +11,18 @@
 namespace penstock {
 
 // How a cell looks. A pair of overlapped ops has a look of its own.
-enum class Look : std::uint8_t { Forward, Backward, InputGradient, WeightGradient, Pair, StepEnd };
-inline constexpr int kLooks = 6;
+// The looks of ops have their kinds' values.
+enum class Look : std::uint8_t {
+  Forward,
+  Backward,
+  InputGradient,
+  WeightGradient,
+  Recompute,
+  Update,
+  Pair,
+  StepEnd
+};
+inline constexpr int kLooks = 8;
 
 struct LookRow {
   char letter;            // tells kinds apart without colour

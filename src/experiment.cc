@@ -1,5 +1,6 @@
 #include "penstock/experiment.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ void compare_size(const Experiment& experiment, std::string_view key, std::size_
                       "make the two agree"});
 }
 
-// Slices that add up to `tokens`.
+// "21 tokens, and 22 for the first 1": slices that add up to `tokens`.
 std::string even_lengths(std::int32_t tokens, std::int32_t slices) {
   const std::int32_t shortest = tokens / slices;
   const std::int32_t longer = tokens % slices;
@@ -72,14 +73,26 @@ std::string even_lengths(std::int32_t tokens, std::int32_t slices) {
                      longer);
 }
 
+// Slices of one token each stand for slices of equal lengths, which only the experiment knows.
+void fill_in_lengths(std::vector<std::int32_t>& slices, std::int32_t sequence) {
+  const auto count = static_cast<std::int32_t>(slices.size());
+  const bool are_known =
+      std::any_of(slices.begin(), slices.end(), [](std::int32_t tokens) { return tokens != 1; });
+  if (are_known || count > sequence) return;
+  for (std::int32_t i = 0; i < count; ++i) {
+    slices[static_cast<std::size_t>(i)] = sequence / count + (i < sequence % count ? 1 : 0);
+  }
+}
+
 // The slices of a microbatch are the whole sequence.
-void compare_slices(const Experiment& experiment, const Pipeline& pipeline,
-                    std::vector<Problem>& problems) {
+void cut_sequences(const Experiment& experiment, Pipeline& pipeline,
+                   std::vector<Problem>& problems) {
   const std::int32_t sequence = experiment.batch.sequence;
   if (sequence == 0) return;
   ProblemList misfits;
   for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
-    const std::vector<std::int32_t>& slices = pipeline.microbatches[m].slice_tokens;
+    std::vector<std::int32_t>& slices = pipeline.microbatches[m].slice_tokens;
+    fill_in_lengths(slices, sequence);
     const std::int64_t sum = std::accumulate(slices.begin(), slices.end(), std::int64_t{0});
     if (slices.empty() || sum == sequence) continue;
     misfits.add([&] {
@@ -103,15 +116,23 @@ Schedule from_file(const Experiment& experiment) {
                static_cast<std::size_t>(pipeline.actors), "actors", problems);
   compare_size(experiment, "batch", static_cast<std::size_t>(experiment.microbatches()),
                pipeline.microbatches.size(), "microbatches", problems);
-  compare_slices(experiment, pipeline, problems);
+  cut_sequences(experiment, schedule.pipeline, problems);
   if (!problems.empty()) throw Error(std::move(problems));
   return schedule;
 }
 
 }  // namespace
 
+std::string_view name(RecomputeChoice choice) {
+  constexpr std::string_view kNames[] = {"none", "selective", "full"};
+  return kNames[static_cast<std::size_t>(choice)];
+}
+
 Schedule make_schedule(const Experiment& experiment) {
-  return experiment.schedule.file.empty() ? generated(experiment) : from_file(experiment);
+  Schedule schedule =
+      experiment.schedule.file.empty() ? generated(experiment) : from_file(experiment);
+  if (experiment.recompute == RecomputeChoice::None) return schedule;
+  return with_recompute(std::move(schedule));
 }
 
 Split make_split(const Experiment& experiment, const Schedule& schedule) {

@@ -161,6 +161,18 @@ DeviceKind read_device(const JsonReader& train) {
   return DeviceKind::Auto;
 }
 
+RecomputeChoice read_recompute(const JsonReader& root) {
+  const std::string text = root.text("recompute", "none");
+  std::vector<std::string_view> known;
+  for (const RecomputeChoice choice :
+       {RecomputeChoice::None, RecomputeChoice::Selective, RecomputeChoice::Full}) {
+    if (text == name(choice)) return choice;
+    known.push_back(name(choice));
+  }
+  root.at("recompute").problem(fmt::format("unknown choice '{}'", text), did_you_mean(text, known));
+  return RecomputeChoice::None;
+}
+
 TrainSettings read_train(const JsonReader& train, const std::string& file) {
   train.only({"data", "token_bytes", "steps", "optimizer", "seed", "device", "checkpoint_every"});
   TrainSettings read;
@@ -276,7 +288,6 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
   root.integer("penstock", {.required = true, .min = 1, .max = 1, .fallback = 1});
   for (const char* key : {"cluster", "baselines"}) refuse(root, key, nullptr);
   refuse(root, "precision", "fp32");
-  refuse(root, "recompute", "none");
   Experiment experiment;
   experiment.file = path;
   experiment.name = root.text("name", std::filesystem::path(path).stem().string());
@@ -288,6 +299,7 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
   } else {
     root.problem("'schedule' is missing", "as in \"schedule\": {\"name\": \"1f1b\"}");
   }
+  experiment.recompute = read_recompute(root);
   if (root.has("costs")) read_costs_object(root.at("costs"), experiment, problems);
   if (root.has("train")) experiment.train = read_train(root.at("train"), path);
   if (!experiment.schedule.layout.empty() && !root.has("model")) {

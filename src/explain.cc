@@ -75,7 +75,7 @@ class Explanation {
     const std::string long_text = "waited " + show_time(waited);
     if (span(first).kind != ActionKind::Compute) return long_text + " for the other actors";
     const std::int32_t input = binding_transfer(timeline_, first, last);
-    if (input < 0) return long_text + " for its lane, held by transfers";
+    if (input < 0) return long_text + " for its lane, held by transfers or a full queue";
     const Transfer& transfer = timeline_.transfers[static_cast<std::size_t>(input)];
     return fmt::format("{} for {}{}", long_text, what_is_sent(transfer),
                        parts_of(transfer, free, span(first).start));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace penstock {
@@ -45,13 +46,18 @@ class Walk {
         later_(schedule.order.size()),
         awaits_(schedule.order.size(), -1),
         done_(static_cast<std::size_t>(dependencies.results()), 0) {
+    if (dependencies.has_queues()) {
+      holds_.resize(schedule.order.size(), 0);
+      queues_.resize(static_cast<std::size_t>(dependencies.units()));
+    }
     order_.taken.resize(schedule.order.size(), 0);
     std::size_t steps = 0;
     for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
       steps += schedule.order[actor].size();
       if (!schedule.order[actor].empty()) now_.add(static_cast<std::int32_t>(actor));
     }
-    order_.actors.resize(steps);
+    order_.actors.reserve(steps);
+    left_ = steps;
   }
 
   LinearOrder run() {
@@ -59,38 +65,82 @@ class Walk {
       while (!now_.empty()) visit(now_.take());
       std::swap(now_, later_);
     }
-    order_.complete = written_ == order_.actors.size();
-    order_.actors.resize(written_);
+    order_.complete = left_ == 0;
     return std::move(order_);
   }
 
  private:
+  // What bounded queues say of a forward.
+  struct Queued {
+    bool started = false;
+    std::int32_t waiter = -1;  // the actor that cannot go on before it has
+  };
+
   void visit(std::int32_t actor) {
     const std::vector<Step>& steps = schedule_.order[static_cast<std::size_t>(actor)];
-    std::int32_t& taken = order_.taken[static_cast<std::size_t>(actor)];
+    const std::int32_t taken = order_.taken[static_cast<std::size_t>(actor)];
     const std::int32_t end = taken + steps_together(steps, taken);
-    for (std::int32_t i = taken; i < end; ++i) {
+    const bool has_started = !holds_.empty() && holds_[static_cast<std::size_t>(actor)] != 0;
+    for (std::int32_t i = taken; i < end && !has_started; ++i) {
       const std::int32_t missing = first_missing(steps[static_cast<std::size_t>(i)].op);
       awaits_[static_cast<std::size_t>(actor)] = missing;
       if (missing >= 0) return;
     }
-    for (; taken < end; ++taken) {
-      order_.actors[written_++] = actor;
-      publish(steps[static_cast<std::size_t>(taken)].op, actor);
-    }
+    if (!has_started) order_.actors.insert(order_.actors.end(), index(end - taken), actor);
+    if (!holds_.empty() && !has_room(actor, taken, end, has_started)) return;
+    take(actor, end);
+  }
+
+  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+  // The steps of `actor` up to `end` are over.
+  void take(std::int32_t actor, std::int32_t end) {
+    const std::vector<Step>& steps = schedule_.order[static_cast<std::size_t>(actor)];
+    std::int32_t& taken = order_.taken[static_cast<std::size_t>(actor)];
+    left_ -= index(end - taken);
+    for (; taken < end; ++taken) publish(steps[static_cast<std::size_t>(taken)].op, actor);
     if (static_cast<std::size_t>(taken) < steps.size()) later_.add(actor);
+  }
+
+  // Whether the results of the actor's steps [first, end), which have started, find room.
+  bool has_room(std::int32_t actor, std::int32_t first, std::int32_t end, bool had_started) {
+    const std::vector<Step>& steps = schedule_.order[index(actor)];
+    for (std::int32_t i = first; i < end && !had_started; ++i) start(steps[index(i)].op, actor);
+    for (std::int32_t i = first; i < end; ++i) {
+      const std::optional<Op> room = dependencies_.room_for(steps[index(i)].op);
+      if (!room) continue;
+      Queued& queued = queues_[index(dependencies_.unit(*room))];
+      if (queued.started) continue;
+      queued.waiter = actor;
+      holds_[index(actor)] = 1;
+      return false;
+    }
+    if (had_started) order_.actors.push_back(~actor);
+    holds_[index(actor)] = 0;
+    return true;
+  }
+
+  void start(const Op& op, std::int32_t actor) {
+    if (op.kind != OpKind::Forward) return;
+    Queued& queued = queues_[index(dependencies_.unit(op))];
+    queued.started = true;
+    if (queued.waiter >= 0 && queued.waiter != actor) wake(queued.waiter, actor);
+  }
+
+  // An actor behind the one that runs gets its turn in this round, one before it in the next.
+  void wake(std::int32_t actor, std::int32_t running) {
+    (actor > running ? now_ : later_).add(actor);
   }
 
   std::int32_t first_missing(const Op& op) const {
     std::int32_t missing = -1;
     dependencies_.visit_inputs(op, [&](const Op& input) {
       const std::int32_t result = dependencies_.result(input);
-      if (done_[static_cast<std::size_t>(result)] == 0) missing = result;
+      if (result >= 0 && done_[static_cast<std::size_t>(result)] == 0) missing = result;
     });
     return missing;
   }
 
-  // An actor behind the one that runs gets its turn in this round, one before it in the next.
   void publish(const Op& op, std::int32_t actor) {
     const std::int32_t result = dependencies_.result(op);
     if (result < 0) return;
@@ -100,7 +150,7 @@ class Walk {
     const std::int32_t user = schedule_.pipeline.stages[static_cast<std::size_t>(stage)].actor;
     if (awaits_[static_cast<std::size_t>(user)] != result) return;
     awaits_[static_cast<std::size_t>(user)] = -1;
-    (user > actor ? now_ : later_).add(user);
+    wake(user, actor);
   }
 
   const Schedule& schedule_;
@@ -109,8 +159,10 @@ class Walk {
   ActorSet later_;
   std::vector<std::int32_t> awaits_;  // by actor: the result that its next step lacks, -1: none
   std::vector<std::uint8_t> done_;    // by result
+  std::vector<std::uint8_t> holds_;   // with queues, by actor: its step waits for room
+  std::vector<Queued> queues_;        // with queues, by unit
   LinearOrder order_;
-  std::size_t written_ = 0;
+  std::size_t left_ = 0;  // steps
 };
 
 }  // namespace

@@ -10,9 +10,10 @@
 namespace penstock {
 
 struct LinearOrder {
-  // Whose next step it is, once per step; the two steps of a pair come together.
+  // Whose next step it is, once per step; the two steps of a pair come together. ~actor: the step
+  // that this actor started before, whose result found a full queue, has ended.
   std::vector<std::int32_t> actors;
-  // How many steps each actor took: all of them, or it waits at that one for ever.
+  // How many steps each actor took to their end: all of them, or it waits at that one for ever.
   std::vector<std::int32_t> taken;
   bool complete = false;
 };

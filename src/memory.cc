@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "memory_walk.h"
@@ -42,15 +43,23 @@ std::int64_t units_for(const std::vector<std::int64_t>& chunks,
 
 Activations::Activations(const Timeline& timeline) : slices_(timeline.slices) {
   const std::vector<std::int64_t> chunks = chunks_of(timeline.stages);
+  forward_only_ = std::none_of(timeline.spans.begin(), timeline.spans.end(), [](const Span& span) {
+    return span.kind == ActionKind::Compute && span.op.kind != OpKind::Forward;
+  });
   units_ = units_for(chunks, slices_);
   for (std::size_t stage = 0; stage < chunks.size(); ++stage) {
     whole_.push_back({timeline.stages[stage].activation_bytes, units_ / chunks[stage]});
+    kept_.push_back(timeline.stages[stage].kept_bytes);
   }
+  for (const Span& span : timeline.spans) {
+    const bool again = span.kind == ActionKind::Compute && span.op.kind == OpKind::Recompute;
+    if (again) recomputed_.push_back(span.op);
+  }
+  std::sort(recomputed_.begin(), recomputed_.end());
 }
 
 // The bytes of a microbatch's slices add up to those of the microbatch.
-Held Activations::slice_of(const Op& op) const {
-  const Held& whole = whole_[static_cast<std::size_t>(op.stage)];
+Held Activations::slice_of(const Op& op, const Held& whole) const {
   const std::int64_t slices = slices_[static_cast<std::size_t>(op.microbatch)];
   const auto share = [&](std::int64_t total) {
     const std::int64_t rest = op.slice < total % slices ? 1 : 0;

@@ -25,30 +25,51 @@ class Activations {
   explicit Activations(const Timeline& timeline);
 
   std::int64_t units_per_microbatch() const { return units_; }
+  // What the unit of `op` holds from its F to its B or W. From F to R, where it is computed again,
+  // it holds fewer bytes: kept().
   Held of(const Op& op) const {
     if (slices_.empty()) return whole_[static_cast<std::size_t>(op.stage)];
-    return slice_of(op);
+    return slice_of(op, whole_[static_cast<std::size_t>(op.stage)]);
+  }
+  Held kept(const Op& op) const {
+    Held held = of(op);
+    const std::int64_t bytes = kept_[static_cast<std::size_t>(op.stage)];
+    held.bytes = slices_.empty() ? bytes : slice_of(op, {.bytes = bytes}).bytes;
+    return held;
+  }
+  bool is_recomputed(const Op& op) const {
+    if (recomputed_.empty()) return false;
+    const Op again{OpKind::Recompute, op.stage, op.microbatch, op.slice};
+    return std::binary_search(recomputed_.begin(), recomputed_.end(), again);
+  }
+  // Whether this op is the last that needs the activation of its unit: B or W, but F where nothing
+  // is learnt.
+  bool ends_with(const Op& op) const {
+    return gives_weight_gradient(op.kind) || (forward_only_ && op.kind == OpKind::Forward);
   }
 
  private:
-  Held slice_of(const Op& op) const;
+  Held slice_of(const Op& op, const Held& whole) const;
 
   std::int64_t units_ = 1;
-  std::vector<Held> whole_;  // by stage
+  bool forward_only_ = false;
+  std::vector<Held> whole_;         // by stage
+  std::vector<std::int64_t> kept_;  // by stage: bytes
   std::vector<std::int32_t> slices_;
+  std::vector<Op> recomputed_;  // the R of the timeline, sorted
 };
 
 inline constexpr int kOpens = 1;
 inline constexpr int kCloses = -1;
 
 // Calls visit(Nanoseconds at, const Held& held) after every change of the actor whose spans are
-// `lane`: an activation opens at the start of F and closes at the end of B or W. What opens and
-// closes inside a pair counts together.
+// `lane`: an activation opens at the start of F and closes at the end of B or W (of F, where
+// nothing is learnt). Where it is computed again it opens in two steps, at F and at R. What opens
+// and closes inside a pair counts together.
 template <class Visit>
 void walk_memory(const Timeline& timeline, const Activations& activations, SpanRange lane,
                  Held held, Visit visit) {
-  const auto change = [&](const Op& op, int sign, Nanoseconds at) {
-    const Held by = activations.of(op);
+  const auto change = [&](const Held& by, int sign, Nanoseconds at) {
     held.bytes += sign * by.bytes;
     held.units += sign * by.units;
     visit(at, held);
@@ -57,13 +78,19 @@ void walk_memory(const Timeline& timeline, const Activations& activations, SpanR
     const std::int32_t last = end_of_pair(timeline, first, lane.last);
     for (std::int32_t i = first; i < last; ++i) {
       const Span& span = timeline.spans[static_cast<std::size_t>(i)];
-      if (span.kind != ActionKind::Compute || span.op.kind != OpKind::Forward) continue;
-      change(span.op, kOpens, span.start);
+      if (span.kind != ActionKind::Compute) continue;
+      if (span.op.kind == OpKind::Forward) {
+        const bool again = activations.is_recomputed(span.op);
+        change(again ? activations.kept(span.op) : activations.of(span.op), kOpens, span.start);
+      } else if (span.op.kind == OpKind::Recompute) {
+        const Held all = activations.of(span.op);
+        change({.bytes = all.bytes - activations.kept(span.op).bytes}, kOpens, span.start);
+      }
     }
     for (; first < last; ++first) {
       const Span& span = timeline.spans[static_cast<std::size_t>(first)];
-      if (span.kind != ActionKind::Compute || !gives_weight_gradient(span.op.kind)) continue;
-      change(span.op, kCloses, span.end);
+      if (span.kind != ActionKind::Compute || !activations.ends_with(span.op)) continue;
+      change(activations.of(span.op), kCloses, span.end);
     }
   }
 }

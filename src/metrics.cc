@@ -6,6 +6,7 @@
 #include "idle_walk.h"
 #include "lanes.h"
 #include "memory_walk.h"
+#include "weight_versions.h"
 
 namespace penstock {
 namespace {
@@ -54,6 +55,16 @@ void measure_memory(const Timeline& timeline, const std::vector<SpanRange>& lane
   }
 }
 
+Nanoseconds recompute_time(const Timeline& timeline, SpanRange lane) {
+  Nanoseconds time = 0;
+  for (std::int32_t i = lane.first; i < lane.last; ++i) {
+    const Span& span = timeline.spans[static_cast<std::size_t>(i)];
+    const bool again = span.kind == ActionKind::Compute && span.op.kind == OpKind::Recompute;
+    if (again) time += span.end - span.start;
+  }
+  return time;
+}
+
 double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
@@ -72,6 +83,8 @@ Metrics measure(const Timeline& timeline) {
   for (std::size_t actor = 0; actor < lanes.size(); ++actor) {
     ActorMetrics& one = metrics.actors[actor];
     one.busy = busy_time(timeline, lanes[actor]);
+    one.recompute = recompute_time(timeline, lanes[actor]);
+    one.weight_versions = most_weight_versions(timeline, lanes[actor]);
     one.utilization = ratio(static_cast<double>(one.busy), makespan);
     busy += static_cast<double>(one.busy) / static_cast<double>(lanes.size());
     longest = std::max(longest, static_cast<double>(actor_span(timeline, lanes[actor])));

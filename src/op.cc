@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kLetters = "FBIW";
+constexpr std::string_view kLetters = "FBIWRU";
 
 // Reads digits from the front of `text`; nullopt when there are none or they overflow.
 std::optional<std::int32_t> take_number(std::string_view& text) {
@@ -24,8 +24,8 @@ char letter(OpKind kind) {
 }
 
 std::string_view name(OpKind kind) {
-  constexpr std::string_view kNames[] = {"forward", "backward", "backward_input",
-                                         "backward_weight"};
+  constexpr std::string_view kNames[] = {"forward",         "backward",  "backward_input",
+                                         "backward_weight", "recompute", "update"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

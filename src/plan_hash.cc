@@ -26,6 +26,7 @@ void add_computes(Hash& hash, const Program& program) {
     hash.add(compute.op.slice);
     hash.add(compute.actor);
     hash.add(compute.awaits);
+    hash.add(compute.room);
     hash.add(compute.overlaps_previous ? 1 : 0);
   }
 }
@@ -59,6 +60,15 @@ void add_pipeline(Hash& hash, const Pipeline& pipeline) {
   }
 }
 
+void add_learning(Hash& hash, const Learning& learning) {
+  hash.add(static_cast<std::int32_t>(learning.kind));
+  hash.add(learning.window);
+  hash.add(learning.stride);
+  hash.add(static_cast<std::int32_t>(learning.combine));
+  hash.add(static_cast<std::int32_t>(learning.aux));
+  hash.add(learning.queue_capacity);
+}
+
 }  // namespace
 
 std::uint64_t plan_hash(const Program& program) {
@@ -73,6 +83,7 @@ std::uint64_t plan_hash(const Program& program) {
     }
   }
   add_pipeline(hash, program.schedule.pipeline);
+  add_learning(hash, program.schedule.pipeline.learning);
   for (const std::vector<std::int32_t>& group : program.shared) {
     hash.add_size(group.size());
     for (const std::int32_t stage : group) hash.add(stage);

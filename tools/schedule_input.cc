@@ -144,7 +144,8 @@ std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& 
 }
 
 CostTable unit_costs(const Schedule& schedule) {
-  return parse_costs("F=1,B=2,I=1,W=1", static_cast<std::int32_t>(schedule.pipeline.stages.size()));
+  return parse_costs("F=1,B=2,I=1,W=1,R=1",
+                     static_cast<std::int32_t>(schedule.pipeline.stages.size()));
 }
 
 }  // namespace penstock

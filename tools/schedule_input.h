@@ -47,7 +47,7 @@ Schedule schedule_from(const std::string& word, const Arguments& arguments);
 // missing, UsageError when both are given.
 std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& schedule);
 
-// F=1, B=2, I=1, W=1 on every stage: what a schedule is drawn with when nothing is said.
+// F=1, B=2, I=1, W=1, R=1 on every stage: what a schedule is drawn with when nothing is said.
 CostTable unit_costs(const Schedule& schedule);
 
 }  // namespace penstock

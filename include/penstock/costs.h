@@ -57,14 +57,16 @@ struct Duration {
 };
 
 struct StageCosts {
-  std::array<std::optional<Duration>, kOpKinds> op;  // by OpKind; absent: not given
-  std::optional<Duration> recompute;                 // kept in the file; no op uses it yet
-  Nanoseconds update = 0;                            // optimizer step of this stage
-  Nanoseconds reduce = 0;                            // gradient reduction, if the stage is shared
+  std::array<std::optional<Duration>, kPassKinds> op;  // by OpKind; absent: not given
+  Nanoseconds update = 0;                              // optimizer step of this stage
+  Nanoseconds reduce = 0;                              // gradient reduction, if the stage is shared
   // The boundary behind this stage: its activation forward, the gradient of it backward.
   MessageCost message;
   std::int64_t activation_bytes = 0;  // kept from F to B or W, per microbatch (all slices)
-  std::int64_t weight_bytes = 0;      // weights, gradients and optimizer state
+  // What is kept from F to R of that, where there is an R; absent: the stage's input, which is the
+  // message over the boundary in front of it.
+  std::optional<std::int64_t> kept_bytes;
+  std::int64_t weight_bytes = 0;  // weights, gradients and optimizer state
   bool operator==(const StageCosts&) const = default;
 };
 
@@ -94,8 +96,9 @@ CostTable uniform_costs(std::int32_t stages, const StageCosts& costs);
 //   .microbatches = 8})): a chunk's forward takes half of whole's
 CostTable share_costs(const CostTable& by_actor, const Schedule& schedule);
 
-// "F=1,B=2,I=1,W=1,latency=0" (ms per stage op and per hop) with optional bytes=, bandwidth= (bytes
-// per second), update=, reduce=, norm= (ms), activation=, weight= (bytes) and overlap= (ms). Throws
+// "F=1,B=2,I=1,W=1,latency=0" (ms per stage op and per hop) with optional R= (ms), bytes=,
+// bandwidth= (bytes per second), update=, reduce=, norm= (ms), activation=, kept=, weight= (bytes)
+// and overlap= (ms). Throws
 // Error with every entry at fault: unknown or repeated key, not a number, negative, infinite, huge.
 CostTable parse_costs(std::string_view text, std::int32_t stages);
 

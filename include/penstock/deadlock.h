@@ -43,8 +43,9 @@ std::span<const TransportRow> transport_kinds();
 // An actor that waits for ever.
 struct StuckActor {
   std::int32_t actor = 0;
-  std::int32_t action = 0;  // index into Program::actions[actor]: a transfer that never takes place
-  std::int32_t peer = 0;    // the actor at its other end
+  // Index into Program::actions[actor]: a transfer that never takes place, or an AwaitRoom.
+  std::int32_t action = 0;
+  std::int32_t peer = 0;  // the actor at its other end, or the one that would make room
   bool operator==(const StuckActor&) const = default;
 };
 
@@ -68,8 +69,8 @@ struct TransportVerdict {
   bool fine() const { return ring.empty() && queues.empty(); }
 };
 
-// Time linear in the actions. Actions other than transfers take part in nothing: lower() puts the
-// collectives last, in one order. REQUIRES: each message is sent once, by its `from`, and received
+// Time linear in the actions. Actions other than transfers and AwaitRoom take part in nothing:
+// lower() puts the collectives last, in one order. REQUIRES: each message is sent once, by its `from`, and received
 // once, by its `to` before its consumer. Thread-safe.
 //   Program program = lower(schedule, {.placement = MessagePlacement::Naive});
 //   if (!check_transport(program, TransportKind::Grouped).fine()) { .. }

@@ -36,6 +36,11 @@ struct ScheduleChoice {
   std::string layout;  // Megatron layout string; empty: even_split
 };
 
+// What a backward finds of its forward's activations: all; all but what is cheap to make again; the
+// stage's input alone. In both of the latter an R in front of it makes the rest.
+enum class RecomputeChoice : std::uint8_t { None, Selective, Full };
+std::string_view name(RecomputeChoice choice);  // "none", "selective", "full"
+
 struct Optimizer {
   std::string name = "adamw";
   double lr = 3e-4;
@@ -67,6 +72,7 @@ struct Experiment {
   Parallel parallel;
   Batch batch;
   ScheduleChoice schedule;
+  RecomputeChoice recompute = RecomputeChoice::None;
   // What "costs" says: nothing, "uniform" (as given), a table ("stages" or "file").
   std::optional<StageCosts> uniform_costs;
   std::optional<CostTable> cost_table;
@@ -92,7 +98,8 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
 Experiment parse_experiment(std::string_view content, const std::string& path,
                             const std::vector<std::string>& set = {});
 
-// The experiment's schedule: generated, or read from its file and checked against the sizes.
+// The experiment's schedule: generated, or read from its file and checked against the sizes; with
+// recompute, if the experiment asks for it.
 // Throws Error with every problem that check() finds.
 Schedule make_schedule(const Experiment& experiment);
 

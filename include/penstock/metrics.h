@@ -38,9 +38,14 @@ struct Idle {
 
 struct ActorMetrics {
   Nanoseconds busy = 0;         // compute and update
+  Nanoseconds recompute = 0;    // of those, in R
   double utilization = 0;       // busy / makespan
   double peak_in_flight = 0;    // microbatch activations; a chunk of a v-chunk actor counts 1/v
   std::int64_t peak_bytes = 0;  // weights + activations in flight
+  // Most versions of a stage's weights that are needed at once: the current one, and those that
+  // forwards in flight have read and their backwards will. 1 where the weights change only behind
+  // the last op.
+  std::int32_t weight_versions = 1;
   std::array<Nanoseconds, kIdleCauses> idle{};  // busy + sum of idle = makespan, exactly
 };
 
@@ -71,7 +76,9 @@ struct MemorySample {
   std::int64_t bytes = 0;  // weights + activations in flight
   double in_flight = 0;    // microbatch activations
 };
-// memory[actor]. An activation opens at the start of F and closes at the end of B or W.
+// memory[actor]. An activation opens at the start of F and closes at the end of B or W; in a
+// timeline without backwards (inference) at the end of its F. Where it is computed again, it holds
+// TimelineStage::kept_bytes until its R starts.
 std::vector<std::vector<MemorySample>> memory(const Timeline& timeline);
 
 // The chain of binding constraints that ends at the last end. Earliest first; each link starts when

@@ -10,20 +10,27 @@
 namespace penstock {
 
 // F forward, B full backward, I input gradient, W weight gradient; B = I + W. The zero-bubble
-// papers write "B" for I: Penstock never does. NOTE: the values reach disk, do not change them.
+// papers write "B" for I: Penstock never does. R makes the activations of its F once more, in front
+// of its B or I; the F of such a unit kept only what that takes. U is the stage's optimizer step:
+// it applies the gradients of all microbatches up to its own that no earlier U applied.
+// NOTE: the values reach disk, do not change them.
 enum class OpKind : std::uint8_t {
   Forward = 0,
   Backward = 1,
   BackwardInput = 2,
-  BackwardWeight = 3
+  BackwardWeight = 3,
+  Recompute = 4,
+  Update = 5
 };
 
-inline constexpr int kOpKinds = 4;
+inline constexpr int kOpKinds = 6;
+inline constexpr int kPassKinds = 5;  // all but U: what works on a (microbatch, slice)
 
-// 'F', 'B', 'I' or 'W'.
+// 'F', 'B', 'I', 'W', 'R' or 'U'.
 char letter(OpKind kind);
 
-// "forward", "backward", "backward_input", "backward_weight": the names of the costs file.
+// "forward", "backward", "backward_input", "backward_weight", "recompute", "update": the names of
+// the costs file.
 std::string_view name(OpKind kind);
 
 // B and I produce the gradient that the previous stage on the route waits for.
@@ -36,7 +43,7 @@ constexpr bool gives_weight_gradient(OpKind kind) {
   return kind == OpKind::Backward || kind == OpKind::BackwardWeight;
 }
 
-// Microbatch `microbatch` (token slice `slice` of it) passing stage `stage`.
+// Microbatch `microbatch` (token slice `slice` of it) passing stage `stage`. An update has slice 0.
 struct Op {
   OpKind kind = OpKind::Forward;
   std::int32_t stage = 0;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "penstock/learning.h"
+
 namespace penstock {
 
 // A part of the model placed on an actor. Two stages with the same part are mirrored copies of the
@@ -39,6 +41,7 @@ struct Pipeline {
   std::vector<Stage> stages = {};
   std::vector<Route> routes = {};
   std::vector<Microbatch> microbatches = {};
+  Learning learning = {};
   bool operator==(const Pipeline&) const = default;
 };
 

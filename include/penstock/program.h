@@ -15,12 +15,16 @@
 namespace penstock {
 
 // One op to run. At most one input of an op comes from another actor: the activation of the stage
-// before (F) or the gradient of the stage after (B, I). What it needs from its own actor is earlier
-// in that actor's order by construction.
+// before (F) or the gradient of the stage after (B and I, or W where windows overlap). What it
+// needs from its own actor is earlier in that actor's order by construction.
 struct Compute {
   Op op;
   std::int32_t actor = 0;
   std::int32_t awaits = -1;  // index of the message it consumes, -1: none
+  // Index of the compute, on another actor, that has to start before the result of this one leaves
+  // and its actor goes on, because it needs a free place in a bounded queue; -1: none. It may come
+  // later in the linear order, but comes before all that waits for this one: AwaitRoom.
+  std::int32_t room = -1;
   bool overlaps_previous = false;
 };
 
@@ -38,6 +42,7 @@ struct Message {
 // Compute      index -> Program::computes
 // Send         index -> Program::messages; asynchronous, after its producer
 // Receive      index -> Program::messages; posted here, awaited by the consumer
+// AwaitRoom    index -> Program::computes: that compute's `room` has to have started
 // ReduceGradients index -> Program::shared: sum the gradients of tied or mirrored weights
 // GlobalNorm   index unused (0): exchange squared norms, so that all clip alike
 // Update       index = stage: the optimizer
@@ -45,6 +50,7 @@ enum class ActionKind : std::uint8_t {
   Compute,
   Send,
   Receive,
+  AwaitRoom,
   ReduceGradients,
   GlobalNorm,
   Update
@@ -93,14 +99,16 @@ struct LowerOptions {
   // Groups of stages whose gradients are summed after the last backward: tied embeddings. Mirrored
   // copies (equal Stage::part) are added by lower() itself.
   std::vector<std::vector<std::int32_t>> shared = {};
-  // Write ReduceGradients, GlobalNorm and Update at the end of every actor's list.
+  // Write ReduceGradients, GlobalNorm (under Backprop) and Update at the end of every actor's list;
+  // nothing under ForwardOnly, or where updates stand inside the order.
   bool step_end = true;
 };
 
 // Writes out the transfers: one per (producer, consuming actor). Actors are walked round-robin,
 // each taking its next step when its inputs are there, which gives the global linear order; an
 // actor's list is cut from it. Linear time and memory, no graph. REQUIRES: check(schedule).empty();
-// throws Error when the order cannot make progress.
+// throws Error when the order cannot make progress, and for `shared` stages that update inside the
+// order, each at a time of its own.
 //   Program program = lower(generate("1f1b", {.actors = 4, .microbatches = 8}));
 Program lower(Schedule schedule, const LowerOptions& options = {});
 

@@ -26,6 +26,14 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
+// Whether the optimizer runs inside the order (U): asynchronous schedules, which unroll several
+// steps, and local updates. If not, every stage updates once, behind the last op of all (a flush).
+bool updates_inside(const Schedule& schedule);
+
+// The same schedule with an R in front of every B or I (or the pair that holds it) that has none:
+// forwards then keep only what computing them again takes. Inference is returned as it is.
+Schedule with_recompute(Schedule schedule);
+
 // The same work in the same order per stage, all on one actor: the reference that an executed
 // schedule is compared with. Its order is the schedule's global linear order (program.h), so every
 // stage accumulates its weight gradients in the order in which `schedule` does.

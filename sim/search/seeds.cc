@@ -42,6 +42,8 @@ bool overlaps(const Schedule& schedule) {
 }
 
 bool is_allowed(const Schedule& schedule, const SearchOptions& options) {
+  // Other work: gradients that stay in windows or are not made, weights of other steps.
+  if (schedule.pipeline.learning != Learning{} || updates_inside(schedule)) return false;
   if (!options.split) return true;
   if (!*options.split) return !has_kind(schedule, OpKind::BackwardWeight);
   // Whole backwards can be split, but not inside a pair.

@@ -121,6 +121,13 @@ Schedule schedule_from_order(std::vector<std::vector<Step>> order, const std::st
 
 namespace {
 
+// What no order tells.
+std::string learning_reason(const Learning& learning) {
+  if (learning.kind == LearningKind::Local) return "its stages learn in windows";
+  if (learning.kind == LearningKind::ForwardOnly) return "it is inference, without backwards";
+  return "its queues are bounded";
+}
+
 std::string reason(const Pipeline& pipeline) {
   for (std::size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
     if (pipeline.stages[stage].part != static_cast<std::int32_t>(stage)) {
@@ -150,6 +157,16 @@ std::string torch_reason(const Schedule& schedule) {
   }
   for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
     if (schedule.order[actor].empty()) return fmt::format("actor {} has no op", actor);
+    for (const Step& step : schedule.order[actor]) {
+      if (step.op.kind == OpKind::Recompute) {
+        return fmt::format("actor {} runs {}: torch recomputes inside its backward", actor,
+                           to_string(step.op));
+      }
+      if (step.op.kind == OpKind::Update) {
+        return fmt::format("actor {} runs {}: torch's optimizer needs a flush, behind the last op",
+                           actor, to_string(step.op));
+      }
+    }
   }
   return {};
 }
@@ -160,6 +177,9 @@ std::string sailsg_reason(const Schedule& schedule) {
     for (const Step& step : order) {
       if (step.overlaps_previous) {
         return fmt::format("{} overlaps the op before it", to_string(step.op));
+      }
+      if (step.op.kind == OpKind::Update) {
+        return fmt::format("{}: its schedules end with one update", to_string(step.op));
       }
     }
   }
@@ -178,6 +198,7 @@ void refuse_unless_derivable(const Schedule& schedule, Format format) {
   if (is_torch(format)) lack = torch_reason(schedule);
   if (format == Format::SailSg) lack = sailsg_reason(schedule);
   if (!lack.empty()) refuse(lack);
+  if (pipeline.learning != Learning{}) refuse(learning_reason(pipeline.learning));
   if (pipeline.routes.size() != 1) {
     refuse(fmt::format("it has {} routes, where a stage feeds the one numbered after it",
                        pipeline.routes.size()));

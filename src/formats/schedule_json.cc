@@ -8,6 +8,7 @@
 
 #include "formats/readers.h"
 #include "json_reader.h"
+#include "penstock/nearest.h"
 
 namespace penstock {
 namespace {
@@ -70,6 +71,45 @@ std::vector<Microbatch> read_microbatches(const JsonReader& root) {
   return std::vector<Microbatch>(static_cast<std::size_t>(root.integer("microbatches", kCount)));
 }
 
+// The member `key`, the name of one of `values`; `fallback` when it is absent.
+template <typename Value, std::size_t size>
+Value read_name(const JsonReader& object, std::string_view key, const Value (&values)[size],
+                Value fallback) {
+  if (!object.has(key)) return fallback;
+  const std::string text = object.text(key);
+  std::vector<std::string_view> known;
+  for (const Value value : values) {
+    if (text == name(value)) return value;
+    known.push_back(name(value));
+  }
+  if (object.at(key).value().is_string()) {
+    object.at(key).problem(fmt::format("unknown {} '{}'", key, shortened(text)),
+                           did_you_mean(text, known));
+  }
+  return fallback;
+}
+
+Learning read_learning(const JsonReader& root) {
+  Learning learning;
+  if (!root.has("learning")) return learning;
+  const JsonReader value = root.at("learning");
+  if (!value.is_object()) return learning;
+  value.only({"kind", "window", "stride", "combine", "aux", "queue_capacity"});
+  if (!value.has("kind")) {
+    value.problem("'kind' is missing", R"(as in {"kind": "windows", "window": 2, "stride": 1})");
+  }
+  constexpr IntegerRule kStages = {.min = 1, .max = kMostItems, .fallback = 1};
+  learning.kind = read_name(value, "kind", kLearningKinds, learning.kind);
+  learning.window = static_cast<std::int32_t>(value.integer("window", kStages));
+  learning.stride = static_cast<std::int32_t>(value.integer("stride", kStages));
+  learning.combine = read_name(value, "combine", kCombines, learning.combine);
+  learning.aux = read_name(value, "aux", kAuxHeads, learning.aux);
+  if (value.has("queue_capacity")) {
+    learning.queue_capacity = static_cast<std::int32_t>(value.integer("queue_capacity", kStages));
+  }
+  return learning;
+}
+
 void report_entry(const JsonReader& entry) {
   const std::string text = entry.as_text();
   if (!entry.value().is_string()) return;
@@ -88,6 +128,22 @@ std::vector<Step> read_order(const JsonReader& actor) {
     order.insert(order.end(), steps.begin(), steps.end());
   }
   return order;
+}
+
+// The member and what follows it; nothing for plain backpropagation.
+std::string learning_text(const Learning& learning) {
+  if (learning == Learning{}) return {};
+  std::string text = fmt::format("  \"learning\": {{\"kind\": \"{}\"", name(learning.kind));
+  const Learning plain{.kind = learning.kind, .queue_capacity = learning.queue_capacity};
+  if (learning.kind == LearningKind::Local || learning != plain) {
+    text +=
+        fmt::format(R"(, "window": {}, "stride": {}, "combine": "{}", "aux": "{}")",
+                    learning.window, learning.stride, name(learning.combine), name(learning.aux));
+  }
+  if (learning.queue_capacity > 0) {
+    text += fmt::format(", \"queue_capacity\": {}", learning.queue_capacity);
+  }
+  return text + "},\n";
 }
 
 std::string quoted(const std::string& text) {
@@ -129,7 +185,8 @@ Schedule read_schedule_json(std::string_view content, const std::string& where) 
                 "'penstock convert --from kineto' reads the traces of torch's profiler");
   }
   if (root.is_object()) {
-    root.only({"penstock_schedule", "name", "actors", "stages", "routes", "microbatches", "order"});
+    root.only({"penstock_schedule", "name", "actors", "stages", "routes", "microbatches",
+               "learning", "order"});
     root.integer("penstock_schedule", {.required = true, .min = 1, .max = 1});
   }
   Schedule schedule;
@@ -141,6 +198,7 @@ Schedule read_schedule_json(std::string_view content, const std::string& where) 
   }
   pipeline.routes = read_routes(root, pipeline.stages.size());
   pipeline.microbatches = read_microbatches(root);
+  pipeline.learning = read_learning(root);
   if (const auto order = root.required("order", "a list of ops for every actor")) {
     schedule.order = read_array(*order, read_order);
   }
@@ -169,6 +227,7 @@ std::string write_schedule_json(const Schedule& schedule) {
   text += fmt::format("  \"stages\": [\n    {}\n  ],\n", fmt::join(stages, ",\n    "));
   text += fmt::format("  \"routes\": [\n    {}\n  ],\n", fmt::join(routes, ",\n    "));
   text += fmt::format("  \"microbatches\": {},\n", microbatches_text(pipeline.microbatches));
+  text += learning_text(pipeline.learning);
   text += fmt::format("  \"order\": [\n    {}\n  ]\n}}\n", fmt::join(order, ",\n    "));
   return text;
 }

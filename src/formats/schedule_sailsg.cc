@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,6 +25,7 @@ constexpr ComputeType kComputes[] = {
     {"B", OpKind::BackwardInput},
     {"W", OpKind::BackwardWeight},
     {"BW", OpKind::Backward},
+    {"R", OpKind::Recompute},
 };
 
 // What is derived from the order, and left out.
@@ -45,8 +47,6 @@ constexpr Refused kRefused[] = {
      "write the nodes without the post-validation pass"},
     {"OFFLOAD_", "a schedule does not move activations to the host and back",
      "write the nodes without the offloading pass"},
-    {"R", "recomputation is no op of its own: a backward's cost includes it",
-     "write the nodes without recomputation"},
     {"S", "vocabulary parallelism has passes that run on all ranks", ""},
     {"T", "vocabulary parallelism has passes that run on all ranks", ""},
     {"IF", "vocabulary parallelism has passes that run on all ranks", ""},
@@ -84,6 +84,11 @@ class Reader {
 
   // What was refused, a problem per type.
   void finish() {
+    for (const auto& [op, place] : needs_recompute_) {
+      if (recomputed_.contains(op)) continue;
+      refuse("nodes with need_recompute", place, "no R node says where it is recomputed",
+             "write the nodes with the recomputation pass");
+    }
     for (const auto& [type, found] : refused_) {
       problems_.push_back({found.first, fmt::format("{} ({}): {}", type, found.count, found.reason),
                            std::string(found.hint)});
@@ -100,9 +105,9 @@ class Reader {
     int count = 0;
   };
 
-  void refuse(const std::string& type, const JsonReader& node, std::string_view reason,
+  void refuse(const std::string& type, const std::string& place, std::string_view reason,
               std::string_view hint) {
-    ++refused_.try_emplace(type, Found{node.place(), reason, hint}).first->second.count;
+    ++refused_.try_emplace(type, Found{place, reason, hint}).first->second.count;
   }
 
   // The op of a compute node; nothing for any other.
@@ -118,17 +123,24 @@ class Reader {
       read_other(node, type);
       return std::nullopt;
     }
-    if (node.boolean("need_recompute", false)) {
-      refuse("nodes with need_recompute", node, "a backward's cost includes recomputation",
-             "write the nodes without recomputation");
-    }
     if (node.boolean("should_offload", false)) {
-      refuse("nodes with should_offload", node,
+      refuse("nodes with should_offload", node.place(),
              "a schedule does not move activations to the host and back",
              "write the nodes without the offloading pass");
     }
-    return Op{compute->kind, stage_of(node, actor), microbatch_of(node),
-              static_cast<std::int32_t>(node.integer("seq_split_idx", kIndex))};
+    const Op op{compute->kind, stage_of(node, actor), microbatch_of(node),
+                static_cast<std::int32_t>(node.integer("seq_split_idx", kIndex))};
+    note_recomputation(node, op);
+    return op;
+  }
+
+  // A unit that needs it has an R, which may come later.
+  void note_recomputation(const JsonReader& node, Op op) {
+    const bool needed = node.boolean("need_recompute", false);
+    const bool is_there = op.kind == OpKind::Recompute;
+    op.kind = OpKind::Recompute;
+    if (is_there) recomputed_.insert(op);
+    if (needed) needs_recompute_.try_emplace(op, node.place());
   }
 
   void read_other(const JsonReader& node, const std::string& type) {
@@ -139,7 +151,7 @@ class Reader {
     const auto row = std::find_if(std::begin(kRefused), std::end(kRefused),
                                   [&](const Refused& refused) { return matches(refused, type); });
     if (row != std::end(kRefused)) {
-      refuse(shortened(type) + " nodes", node, row->reason, row->hint);
+      refuse(shortened(type) + " nodes", node.place(), row->reason, row->hint);
     } else {
       node.at("type").problem(fmt::format("unknown type '{}'", shortened(type)),
                               did_you_mean(type, compute_names()));
@@ -156,7 +168,7 @@ class Reader {
       return static_cast<std::int32_t>(node.integer("layer_group_idx", kIndex));
     }
     if (node.integer("chunk", kIndex) > 0) {
-      refuse("nodes of a second chunk without layer_group_idx", node,
+      refuse("nodes of a second chunk without layer_group_idx", node.place(),
              "a chunk alone does not tell its stage", "give every node its layer_group_idx");
     }
     return actor;
@@ -172,6 +184,8 @@ class Reader {
   static constexpr IntegerRule kIndex = {.max = kMostItems - 1};
   std::vector<Problem>& problems_;
   std::map<std::string, Found> refused_;
+  std::set<Op> recomputed_;
+  std::map<Op, std::string> needs_recompute_;  // its R, and the first place that says so
 };
 
 std::string_view type_name(OpKind kind) {

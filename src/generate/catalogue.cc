@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "members.h"
+#include "option.h"
 #include "penstock/error.h"
 #include "penstock/nearest.h"
 #include "slices.h"
@@ -43,6 +44,11 @@ constexpr Generator kGenerators[] = {
     {"deepspeed_1f1b", "1f1b by DeepSpeed's numbered steps", "", "", &deepspeed_1f1b},
     {"seq1f1b", "1f1b over slices of the sequence: few tokens in flight", "", "tokens", &seq1f1b},
     {"terapipe", "gpipe over slices of the sequence", "", "tokens", &terapipe},
+    {"forward_only", "inference: forwards alone", "", "", &forward_only},
+    {"local", "losses inside the model: gradients stay in windows of stages", "",
+     "variant window stride combine aux capacity update_every", &local},
+    {"pipedream_2bw", "asynchronous: no flush between steps, two versions of the weights", "",
+     "steps", &pipedream_2bw},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -83,21 +89,27 @@ std::vector<std::string_view> words(std::string_view text) {
   return found;
 }
 
-// A generator that is told how long the slices are makes some.
-bool slices_microbatches(const Generator& generator) {
+bool takes(const Generator& generator, std::string_view option) {
   const std::vector<std::string_view> known = words(generator.options);
-  return std::find(known.begin(), known.end(), "tokens") != known.end();
+  return std::find(known.begin(), known.end(), option) != known.end();
+}
+
+// How many steps the schedule unrolls.
+std::int32_t steps_of(const Generator& generator, const GenerateOptions& options) {
+  std::vector<Problem> reported_by_the_generator;
+  return takes(generator, "steps") ? number_option(options, "steps", 1, reported_by_the_generator)
+                                   : 1;
 }
 
 void check_sizes(const Generator& generator, const GenerateOptions& options,
                  std::vector<Problem>& problems) {
-  const bool slices = slices_microbatches(generator);
+  const bool slices = takes(generator, "tokens");  // who is told how long they are makes some
   const std::pair<const char*, std::int32_t> sizes[] = {
       {"actors", options.actors},
       {"chunks", options.chunks},
       {"microbatches", options.microbatches},
       {"slices", slices ? slice_count(options) : options.slices}};
-  double ops = 2;  // a forward and a backward
+  double ops = 2.0 * steps_of(generator, options);  // a forward and a backward
   for (const auto& [what, size] : sizes) {
     ops *= size;
     if (size < 1) problems.push_back({what, fmt::format("{} is below 1", size), "at least 1"});

@@ -31,5 +31,8 @@ Schedule hanayo(const GenerateOptions& options);
 Schedule deepspeed_1f1b(const GenerateOptions& options);
 Schedule seq1f1b(const GenerateOptions& options);
 Schedule terapipe(const GenerateOptions& options);
+Schedule forward_only(const GenerateOptions& options);
+Schedule local(const GenerateOptions& options);
+Schedule pipedream_2bw(const GenerateOptions& options);
 
 }  // namespace penstock

@@ -26,6 +26,8 @@ std::vector<std::vector<std::int32_t>> shared_groups(
 }
 
 void write_step_end(Program& program) {
+  const LearningKind learning = program.schedule.pipeline.learning.kind;
+  if (learning == LearningKind::ForwardOnly || updates_inside(program.schedule)) return;
   const std::vector<Stage>& stages = program.schedule.pipeline.stages;
   for (std::size_t group = 0; group < program.shared.size(); ++group) {
     std::vector<std::int32_t> actors;
@@ -40,7 +42,7 @@ void write_step_end(Program& program) {
     }
   }
   for (std::vector<Action>& actions : program.actions) {
-    actions.push_back({ActionKind::GlobalNorm, 0});
+    if (learning == LearningKind::Backprop) actions.push_back({ActionKind::GlobalNorm, 0});
   }
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     program.actions[index(stages[stage].actor)].push_back(

@@ -13,7 +13,9 @@ namespace penstock {
 std::vector<std::vector<std::int32_t>> shared_groups(const Pipeline& pipeline,
                                                      std::vector<std::vector<std::int32_t>> groups);
 
-// Every actor's list ends in the same global order, so that collectives meet.
+// Every actor's list ends in the same global order, so that collectives meet. What learns in
+// windows does so without the others: no norm is exchanged. Inference, and what updates inside its
+// order, ends with its last op.
 void write_step_end(Program& program);
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 constexpr std::string_view kSources[] = {"predicted", "measured", "imported"};
-constexpr std::string_view kOpKindNames[] = {"F", "B", "I", "W"};
+constexpr std::string_view kOpKindNames[] = {"F", "B", "I", "W", "R", "U"};
 }  // namespace
 
 std::string label(const Span& span) {

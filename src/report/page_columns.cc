@@ -20,15 +20,15 @@ void append_column(std::string& out, Commas& commas, std::string_view name,
   out += "]";
 }
 
-// Index into the page's KIND_NAMES: F, B, I, W, reduce, norm, update.
+// Index into the page's KIND_NAMES: the op kinds, then reduce, norm, update.
 int kind_index(const Span& span) {
   switch (span.kind) {
     case ActionKind::ReduceGradients:
-      return 4;
+      return kOpKinds;
     case ActionKind::GlobalNorm:
-      return 5;
+      return kOpKinds + 1;
     case ActionKind::Update:
-      return 6;
+      return kOpKinds + 2;
     default:
       return static_cast<int>(span.op.kind);
   }

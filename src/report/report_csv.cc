@@ -15,6 +15,7 @@ void append_row(std::string& out, const Timeline& timeline, const Metrics& metri
          to_s(metrics.makespan), to_s(numbers.busy), numbers.utilization, numbers.peak_in_flight);
   if (numbers.peak_bytes > 0) out += std::to_string(numbers.peak_bytes);
   for (const Nanoseconds idle : numbers.idle) append(out, ",{}", to_s(idle));
+  append(out, ",{},{}", to_s(numbers.recompute), numbers.weight_versions);
   out += "\n";
 }
 
@@ -25,6 +26,7 @@ std::string report_csv(const std::vector<Timeline>& timelines) {
   for (int cause = 0; cause < kIdleCauses; ++cause) {
     append(out, ",idle_{}_s", name(static_cast<IdleCause>(cause)));
   }
+  out += ",recompute_s,weight_versions";
   out += "\n";
   for (const Timeline& timeline : timelines) {
     const Metrics metrics = measure(timeline);

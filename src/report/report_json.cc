@@ -22,9 +22,11 @@ Json actor_json(std::int32_t actor, const ActorMetrics& metrics) {
   }
   return {{"actor", actor},
           {"busy_s", to_s(metrics.busy)},
+          {"recompute_s", to_s(metrics.recompute)},
           {"utilization", metrics.utilization},
           {"peak_in_flight", metrics.peak_in_flight},
           {"peak_bytes", metrics.peak_bytes > 0 ? Json(metrics.peak_bytes) : Json(nullptr)},
+          {"weight_versions", metrics.weight_versions},
           {"idle", std::move(idle)}};
 }
 

@@ -15,10 +15,12 @@ namespace {
 constexpr std::size_t kMostRows = 40;  // actors shown; the middle of a longer list is left out
 constexpr std::size_t kEnds = 16;
 
-// What fits into the table: memory when it is known, and the causes of which there is any, the
-// rarest left out when the line would be too long.
+// What fits into the table: memory when it is known, what only some schedules have, and the causes
+// of which there is any, the rarest left out when the line would be too long.
 struct Columns {
+  bool recompute = false;
   bool memory = false;
+  bool versions = false;  // of the weights
   std::vector<std::size_t> causes;
   bool others = false;  // a column for the causes left out
 };
@@ -30,8 +32,11 @@ Nanoseconds total(const Metrics& metrics, std::size_t cause) {
 }
 
 std::vector<std::string> header(const Columns& columns, const TimeUnit& unit) {
-  std::vector<std::string> cells = {"actor", "busy " + unit.name, "util %", "in flight"};
+  std::vector<std::string> cells = {"actor", "busy " + unit.name};
+  if (columns.recompute) cells.push_back("again");
+  cells.insert(cells.end(), {"util %", "in flight"});
   if (columns.memory) cells.push_back("memory");
+  if (columns.versions) cells.push_back("versions");
   for (const std::size_t cause : columns.causes) {
     cells.emplace_back(name(static_cast<IdleCause>(cause)));
   }
@@ -42,10 +47,13 @@ std::vector<std::string> header(const Columns& columns, const TimeUnit& unit) {
 std::vector<std::string> row(const Columns& columns, const TimeUnit& unit, std::size_t index,
                              const Metrics& metrics) {
   const ActorMetrics& actor = metrics.actors[index];
-  std::vector<std::string> cells = {
-      std::to_string(index), show_in(unit, actor.busy, metrics.makespan),
-      fmt::format("{:.1f}", 100 * actor.utilization), show_number(actor.peak_in_flight)};
+  std::vector<std::string> cells = {std::to_string(index),
+                                    show_in(unit, actor.busy, metrics.makespan)};
+  if (columns.recompute) cells.push_back(show_in(unit, actor.recompute, metrics.makespan));
+  cells.push_back(fmt::format("{:.1f}", 100 * actor.utilization));
+  cells.push_back(show_number(actor.peak_in_flight));
   if (columns.memory) cells.push_back(show_bytes(actor.peak_bytes));
+  if (columns.versions) cells.push_back(std::to_string(actor.weight_versions));
   Nanoseconds rest = std::accumulate(actor.idle.begin(), actor.idle.end(), Nanoseconds{0});
   for (const std::size_t cause : columns.causes) {
     cells.push_back(show_in(unit, actor.idle[cause], metrics.makespan));
@@ -71,7 +79,11 @@ TextTable actor_table(const Columns& columns, const Metrics& metrics) {
 
 Columns fitting_columns(const Metrics& metrics, int width) {
   Columns columns;
-  for (const ActorMetrics& actor : metrics.actors) columns.memory |= actor.peak_bytes > 0;
+  for (const ActorMetrics& actor : metrics.actors) {
+    columns.recompute |= actor.recompute > 0;
+    columns.memory |= actor.peak_bytes > 0;
+    columns.versions |= actor.weight_versions > 1;
+  }
   for (std::size_t cause = 0; cause < kIdleCauses; ++cause) {
     if (total(metrics, cause) > 0) columns.causes.push_back(cause);
   }

@@ -21,8 +21,8 @@ std::int32_t thread_of(std::int32_t actor) {
 
 // Names of chrome://tracing's palette; Perfetto colours by event name and ignores them.
 std::string_view color(const Span& span) {
-  constexpr std::string_view kByOpKind[] = {"rail_response", "rail_animation", "rail_load",
-                                            "rail_idle"};
+  constexpr std::string_view kByOpKind[] = {"rail_response", "rail_animation",        "rail_load",
+                                            "rail_idle",     "thread_state_runnable", "grey"};
   if (span.kind != ActionKind::Compute) return "grey";
   return kByOpKind[static_cast<std::size_t>(span.op.kind)];
 }

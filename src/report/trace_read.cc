@@ -66,6 +66,7 @@ std::vector<TimelineStage> read_stages(const JsonReader& root,
         {.actor = static_cast<std::int32_t>(stage.integer("actor", {.required = true})),
          .part = static_cast<std::int32_t>(stage.integer("part", {.required = true})),
          .activation_bytes = stage.integer("activation_bytes", {.max = kMostBytes}),
+         .kept_bytes = stage.integer("kept_bytes", {.max = kMostBytes}),
          .weight_bytes = stage.integer("weight_bytes", {.max = kMostBytes}),
          .route = static_cast<std::int32_t>(stage.integer("route"))});
   }

@@ -10,11 +10,11 @@ void append_stages(std::string& out, const Timeline& timeline) {
   out += "\"stages\":[";
   Commas commas;
   for (const TimelineStage& stage : timeline.stages) {
-    append(
-        out,
-        "{}\n{{\"actor\":{},\"part\":{},\"route\":{},\"activation_bytes\":{},\"weight_bytes\":{}}}",
-        commas.next(), stage.actor, stage.part, stage.route, stage.activation_bytes,
-        stage.weight_bytes);
+    append(out,
+           "{}\n{{\"actor\":{},\"part\":{},\"route\":{},\"activation_bytes\":{},\"kept_bytes\":{},"
+           "\"weight_bytes\":{}}}",
+           commas.next(), stage.actor, stage.part, stage.route, stage.activation_bytes,
+           stage.kept_bytes, stage.weight_bytes);
   }
   out += "]";
 }

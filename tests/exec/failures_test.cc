@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "actor_plan.h"
 #include "fake_device.h"
 #include "runs.h"
 
@@ -133,6 +134,30 @@ TEST(Failures, WhatCannotRunIsSaid) {
     }
   });
   for (const std::string& text : texts) EXPECT_THAT(text, HasSubstr("the program has no step end"));
+}
+
+TEST(Failures, SchedulesThatNoExecutorRunsYetAreRefused) {
+  const auto refusals = [](const Schedule& schedule) {
+    std::vector<std::string> texts;
+    for (const Problem& problem : executable_problems(lower(schedule))) {
+      texts.push_back(to_string(problem));
+    }
+    return texts;
+  };
+  using testing::ElementsAre;
+  const GenerateOptions sizes{.actors = 2, .microbatches = 2};
+  EXPECT_THAT(refusals(generate("1f1b", sizes)), testing::IsEmpty());
+  EXPECT_THAT(refusals(generate("forward_only", sizes)), testing::IsEmpty());
+  EXPECT_THAT(refusals(generate("local", sizes)),
+              ElementsAre("local: learning in windows is not executable yet\n"
+                          "  hint: `penstock simulate` can predict it"));
+  EXPECT_THAT(refusals(generate("pipedream_2bw", sizes)),
+              ElementsAre(HasSubstr("a flush is required")));
+  EXPECT_THAT(refusals(with_recompute(generate("1f1b", sizes))),
+              ElementsAre(HasSubstr("recomputation is not executable yet")));
+  Schedule queues = generate("1f1b", sizes);
+  queues.pipeline.learning.queue_capacity = 1;
+  EXPECT_THAT(refusals(queues), ElementsAre(HasSubstr("bounded queues are not executable yet")));
 }
 
 }  // namespace

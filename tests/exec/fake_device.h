@@ -84,6 +84,9 @@ class FakeDevice final : public Device {
         return backward_input(op, cell, input, output);
       case OpKind::BackwardWeight:
         return backward_weight(op, cell);
+      case OpKind::Recompute:
+      case OpKind::Update:
+        throw std::logic_error("not executable: " + to_string(op));
     }
   }
 

@@ -25,7 +25,8 @@ TEST_P(Catalogue, JsonHoldsIt) {
   EXPECT_EQ(read_schedule(write_schedule(schedule(), Format::Json), "x"), schedule());
 }
 
-// What is left out is the name; several routes are refused with the reason.
+// What is left out is the name; several routes, windows, and updates in a torch table are refused
+// with the reason.
 TEST_P(Catalogue, TextAndTorchHoldOneRoute) {
   for (const Format format :
        {Format::Text, Format::TorchCompute, Format::TorchComms, Format::TorchFsdp}) {
@@ -36,6 +37,13 @@ TEST_P(Catalogue, TextAndTorchHoldOneRoute) {
                 fmt::format("schedule '{}': {} cannot hold it: it has {} routes, where a stage "
                             "feeds the one numbered after it\n  hint: write it as json",
                             written.name, name(format), written.pipeline.routes.size()));
+      continue;
+    }
+    const bool is_torch = format != Format::Text;
+    if (written.pipeline.learning != Learning{} || (is_torch && updates_inside(written))) {
+      EXPECT_TRUE(message_of([&] {
+                    write_schedule(written, format);
+                  }).ends_with("\n  hint: write it as json"));
       continue;
     }
     const std::string file = write_schedule(written, format);

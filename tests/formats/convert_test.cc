@@ -83,7 +83,7 @@ RC_GTEST_PROP(Convert, JsonAndTextAndBack, ()) {
 }
 
 RC_GTEST_PROP(Convert, JsonAndScheduledNodesAndBack, ()) {
-  Schedule schedule = arbitrary_derivable_schedule();
+  Schedule schedule = arbitrary_derivable_schedule(kPassKinds);
   schedule.name = "mine";
   for (std::vector<Step>& order : schedule.order) {
     for (Step& step : order) step.overlaps_previous = false;

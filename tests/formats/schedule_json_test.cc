@@ -62,13 +62,72 @@ TEST(ScheduleJson, HoldsRoutesPartsAndSizes) {
   EXPECT_EQ(read_schedule(write_schedule(schedule, Format::Json), "x"), schedule);
 }
 
+Learning any_learning() {
+  return {.kind = *rc::gen::elementOf(
+              std::vector(std::begin(kLearningKinds), std::end(kLearningKinds))),
+          .window = *rc::gen::inRange(1, 5),
+          .stride = *rc::gen::inRange(1, 5),
+          .combine = *rc::gen::element(Combine::Sum, Combine::Furthest),
+          .aux = *rc::gen::element(AuxHead::Linear, AuxHead::Mlp, AuxHead::Block),
+          .queue_capacity = *rc::gen::inRange(0, 5)};
+}
+
+TEST(ScheduleJson, HoldsLearning) {
+  Schedule schedule = two_routes();
+  const auto written = [&] {
+    const std::string text = write_schedule(schedule, Format::Json);
+    EXPECT_EQ(read_schedule(text, "x"), schedule);
+    const std::size_t at = text.find("  \"learning\"");
+    return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(written(), "");
+  schedule.pipeline.learning.kind = LearningKind::ForwardOnly;
+  EXPECT_EQ(written(), R"(  "learning": {"kind": "inference"},)");
+  schedule.pipeline.learning = {.kind = LearningKind::Local,
+                                .window = 2,
+                                .combine = Combine::Furthest,
+                                .aux = AuxHead::Block,
+                                .queue_capacity = 3};
+  EXPECT_EQ(written(),
+            R"(  "learning": {"kind": "windows", "window": 2, "stride": 1, "combine": "furthest", )"
+            R"("aux": "block", "queue_capacity": 3},)");
+}
+
+TEST(ScheduleJson, SaysWhatIsWrongWithLearning) {
+  const auto message = [](const std::string& learning) {
+    return json_message(R"({"penstock_schedule": 1, "actors": 1, "stages": [], "microbatches": 1,
+                            "order": [], "learning": )" +
+                        learning + "}");
+  };
+  EXPECT_EQ(message("null"), "");
+  EXPECT_EQ(message("2"), "mine.json:/learning: expected an object, found 2");
+  EXPECT_EQ(message(R"({"window": 0, "strid": 1, "queue_capacity": 0})"),
+            R"(mine.json:/learning/strid: unknown key 'strid'
+  hint: did you mean 'stride'?
+mine.json:/learning: 'kind' is missing
+  hint: as in {"kind": "windows", "window": 2, "stride": 1}
+mine.json:/learning/window: 0 is out of range
+  hint: allowed: 1 to 1000000
+mine.json:/learning/queue_capacity: 0 is out of range
+  hint: allowed: 1 to 1000000)");
+  EXPECT_EQ(message(R"({"kind": "window", "combine": 7, "aux": "head"})"),
+            R"(mine.json:/learning/kind: unknown kind 'window'
+  hint: did you mean 'windows'?
+mine.json:/learning/combine: expected a string, found 7
+mine.json:/learning/aux: unknown aux 'head'
+  hint: known: linear, mlp, block)");
+}
+
 RC_GTEST_PROP(ScheduleJson, RoundTrip, ()) {
-  const Schedule schedule = arbitrary_derivable_schedule();
+  Schedule schedule = arbitrary_derivable_schedule();
+  schedule.pipeline.learning = any_learning();
   RC_ASSERT(read_schedule(write_schedule(schedule, Format::Json), "x") == schedule);
 }
 
 RC_GTEST_PROP(ScheduleJson, MutationsAreReadOrRefused, ()) {
-  const std::string text = mutated(write_schedule(two_routes(), Format::Json));
+  Schedule original = two_routes();
+  original.pipeline.learning = any_learning();
+  const std::string text = mutated(write_schedule(original, Format::Json));
   try {
     const Schedule schedule = read_schedule(text, "x", Format::Json);
     RC_ASSERT(read_schedule(write_schedule(schedule, Format::Json), "x") == schedule);

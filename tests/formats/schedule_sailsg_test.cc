@@ -63,7 +63,8 @@ TEST(SailSg, RefusesWhatAScheduleCannotHold) {
   const std::string json = "[[" + node("F", 0, 0, 0, 0, "\"should_offload\": true") + "," +
                            node("POST_VALIDATION", 0, 0, 0, 0) + "," +
                            node("OFFLOAD_SEND_START", 0, 0, 0, 0) + "," +
-                           node("OFFLOAD_SEND_START", 0, 1, 0, 0) + "," + node("R", 0, 0, 0, 0) +
+                           node("OFFLOAD_SEND_START", 0, 1, 0, 0) + "," +
+                           node("F", 0, 1, 0, 0, "\"need_recompute\": true") +
                            "," + node("IF", 0, 0, 0, 0) + "," + node("X", 0, 0, 0, 0) + "," +
                            node("F", 1, 0, 0, 0) + ", {\"type\": \"F\", \"microbach\": 2}, 7]]";
   EXPECT_EQ(
@@ -84,8 +85,8 @@ TEST(SailSg, RefusesWhatAScheduleCannotHold) {
       "n.json:/0/1: POST_VALIDATION nodes (1): a schedule ends with one update, without "
       "post-validation\n"
       "  hint: write the nodes without the post-validation pass\n"
-      "n.json:/0/4: R nodes (1): recomputation is no op of its own: a backward's cost includes it\n"
-      "  hint: write the nodes without recomputation\n"
+      "n.json:/0/4: nodes with need_recompute (1): no R node says where it is recomputed\n"
+      "  hint: write the nodes with the recomputation pass\n"
       "n.json:/0/0: nodes with should_offload (1): a schedule does not move activations to the "
       "host "
       "and back\n"
@@ -96,12 +97,23 @@ TEST(SailSg, RefusesWhatAScheduleCannotHold) {
             "n.json: no actor has an op\n  hint: ops are written 0F0 0B0");
 }
 
+TEST(SailSg, RecomputationIsAnOp) {
+  const std::string json = "[[" + node("F", 0, 0, 0, 0, "\"need_recompute\": true") + "," +
+                           node("R", 0, 0, 0, 0) + "," + node("BW", 0, 0, 0, 0) + "]]";
+  EXPECT_EQ(read_schedule(json, "x"), parse("0: 0F0 0R0 0B0"));
+  const Schedule again = with_recompute(generate("zb_v", {.actors = 2, .microbatches = 4}));
+  EXPECT_EQ(read_schedule(write_schedule(again, Format::SailSg), "zb_v").order, again.order);
+}
+
 TEST(SailSg, PairsAndRoutesAreNotWritten) {
   const auto refusal = [](const Schedule& schedule) {
     return message_of([&] { write_schedule(schedule, Format::SailSg); });
   };
   EXPECT_EQ(refusal(parse("0: 0F0 (0F1;0B0) 0B1")),
             "schedule '': sailsg cannot hold it: 0B0 overlaps the op before it\n"
+            "  hint: write it as json");
+  EXPECT_EQ(refusal(parse("0: 0F0 0B0 0U0")),
+            "schedule '': sailsg cannot hold it: 0U0: its schedules end with one update\n"
             "  hint: write it as json");
   EXPECT_NE(refusal(generate("chimera", {.actors = 4, .microbatches = 4})).find("it has 2 routes"),
             std::string::npos);

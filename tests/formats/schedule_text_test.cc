@@ -134,6 +134,12 @@ TEST(ScheduleText, RefusesWhatItCannotHold) {
             head + "microbatch 1 has 2 sequences" + tail);
   EXPECT_EQ(refusal([](Pipeline& p) { p.microbatches[0].slice_tokens = {5}; }),
             head + "microbatch 0 has slices of given lengths" + tail);
+  EXPECT_EQ(refusal([](Pipeline& p) { p.learning.kind = LearningKind::ForwardOnly; }),
+            head + "it is inference, without backwards" + tail);
+  EXPECT_EQ(refusal([](Pipeline& p) { p.learning.kind = LearningKind::Local; }),
+            head + "its stages learn in windows" + tail);
+  EXPECT_EQ(refusal([](Pipeline& p) { p.learning.queue_capacity = 1; }),
+            head + "its queues are bounded" + tail);
   EXPECT_EQ(refusal([](Pipeline& p) { p.microbatches.resize(3); }),
             head + "its ops do not name every stage, microbatch and slice on its own actor" + tail);
 }

@@ -103,7 +103,7 @@ TEST(AddUnshardReshard, IsLinear) {
 // In a row of torch-fsdp every op finds its stage gathered, nothing is gathered twice, at most four
 // stages are held, and every stage with a weight gradient is reduced once.
 RC_GTEST_PROP(TorchFsdp, HoldsWhatItComputes, ()) {
-  Schedule schedule = arbitrary_derivable_schedule();
+  Schedule schedule = arbitrary_derivable_schedule(kTorchKinds);
   make_torch(schedule);
   const TorchTable table = add_reduce_grad(add_unshard_reshard(
       read_torch(write_schedule(schedule, Format::TorchCompute), "x", TorchGrammar::Current)));

@@ -258,13 +258,16 @@ TEST(TorchSchedule, RefusesWhatATableCannotHold) {
   schedule.pipeline.routes = {{0}, {1}};
   EXPECT_EQ(refusal(schedule),
             head + "it has 2 routes, where a stage feeds the one numbered after it" + tail);
+  schedule = parse("0: 0F0");
+  schedule.pipeline.learning.kind = LearningKind::ForwardOnly;
+  EXPECT_EQ(refusal(schedule), head + "it is inference, without backwards" + tail);
   EXPECT_EQ(message_of([] { write_schedule(parse("0: 0F0"), Format::TorchOld); }),
             "schedule '': torch-old is read, not written\n"
             "  hint: write torch-compute, torch-comms or torch-fsdp");
 }
 
 RC_GTEST_PROP(TorchSchedule, RoundTrip, ()) {
-  Schedule schedule = arbitrary_derivable_schedule();
+  Schedule schedule = arbitrary_derivable_schedule(kTorchKinds);
   make_torch(schedule);
   const std::string csv = write_schedule(schedule, Format::TorchCompute);
   RC_ASSERT(read_schedule(csv, "x", Format::TorchCompute) == schedule);

@@ -212,7 +212,7 @@ TEST(Check, TellsAboutRoutesAndKinds) {
   Schedule kind = small();
   kind.order[1].push_back({Op{static_cast<OpKind>(9), 0, 1, 0}});
   EXPECT_THAT(said(kind), ElementsAre("s.json:/order/1/4: actor 1 runs an op of an unknown kind\n"
-                                      "  hint: kinds are F, B, I and W"));
+                                      "  hint: kinds are F, B, I, W, R and U"));
 }
 
 TEST(Check, NamesTheRingOfADeadlock) {

@@ -13,8 +13,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "../add_updates.h"
 #include "../generate_near.h"
 #include "lower/place.h"
+#include "penstock/check.h"
 #include "penstock/generate.h"
 #include "penstock/lowering.h"
 #include "tables.h"
@@ -238,6 +240,52 @@ TEST(Deadlock, TheRingIsTheRingAlone) {
   EXPECT_EQ(ring[0].peer, 3);
   EXPECT_EQ(ring[1].actor, 3);
   EXPECT_EQ(ring[1].peer, 2);
+}
+
+// Recomputations and updates of the order exchange nothing; but they split a run of neighbouring
+// transfers, and move what another actor takes its turn for.
+TEST(Deadlock, OpsThatExchangeNothingChangeNoQueue) {
+  for (const char* name : {"1f1b", "zb_h1", "interleaved_1f1b"}) {
+    const GenerateOptions sizes{.actors = 4, .chunks = name[0] == 'i' ? 2 : 1, .microbatches = 8};
+    const Schedule plain = generate(name, sizes);
+    Schedule more = with_recompute(plain);
+    add_updates(more, [] { return true; });
+    ASSERT_TRUE(check(more).empty());
+    const Program one = lower(plain, {.placement = MessagePlacement::Naive});
+    const Program other = lower(more, {.placement = MessagePlacement::Naive});
+    for (const TransportRow& row : transport_kinds()) {
+      EXPECT_TRUE(check_transport(lower(more), row.kind).fine()) << name << " " << row.name;
+      if (row.kind == TransportKind::Grouped) continue;
+      EXPECT_EQ(explain(other, check_transport(other, row.kind)),
+                explain(one, check_transport(one, row.kind)))
+          << name << " " << row.name;
+    }
+    const Program paired = lower(more, {.placement = MessagePlacement::Paired});
+    EXPECT_TRUE(check_transport(paired, TransportKind::Grouped).fine()) << name;
+  }
+}
+
+// Actor 1 would start 1F1, and so make room, with a gradient that actor 2 makes behind a transfer.
+TEST(Deadlock, AWaitForRoomIsPartOfTheRing) {
+  Schedule schedule = schedule_of(
+      "0F0 0F1 0F2 4F3 5F3 5B3 4B3 0B0 0B1 0B2\n"
+      "1F0 (1F1;1B0) 1F2 1B1 1B2\n"
+      "2F0 3F3 2B0 2F1 2B1 2F2 2B2 3B3");
+  schedule.pipeline.routes = {{0, 1, 2}, {3, 4, 5}};
+  for (std::size_t i = 3; i < 6; ++i) schedule.pipeline.stages[i].part -= 3;
+  schedule.pipeline.microbatches[3].route = 1;
+  schedule.pipeline.learning.queue_capacity = 1;
+  ASSERT_TRUE(check(schedule).empty());
+  const Program program = lower(schedule, {.placement = MessagePlacement::Naive});
+  EXPECT_THAT(explain(program, check_transport(program, TransportKind::Rendezvous)),
+              ElementsAre("actor 0 waits for room for the activation of 0F2",
+                          "actor 1 waits at the receive of the gradient of 2B0 from actor 2",
+                          "actor 2 waits at the send of the activation of 3F3 to actor 0"));
+  EXPECT_TRUE(check_transport(lower(schedule), TransportKind::Rendezvous).fine());
+  schedule.pipeline.learning.queue_capacity = 2;
+  const Program longer = lower(schedule, {.placement = MessagePlacement::Naive});
+  EXPECT_THAT(explain(longer, check_transport(longer, TransportKind::Rendezvous)).front(),
+              "actor 0 waits at the send of the activation of 0F2 to actor 1");
 }
 
 TEST(Deadlock, OneActorNeverWaits) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "../add_updates.h"
 #include "../generate_near.h"
 #include "facts.h"
 #include "penstock/check.h"
@@ -31,6 +32,16 @@ std::size_t any_of(const std::vector<T>& things) {
   return static_cast<std::size_t>(number(0, static_cast<std::int32_t>(things.size()) - 1));
 }
 
+Learning any_learning(std::int32_t parts) {
+  Learning learning;
+  if (chance(2)) return learning;
+  learning.kind = kLearningKinds[number(0, 2)];
+  if (learning.kind != LearningKind::Local) return learning;
+  learning.window = number(1, parts);
+  learning.stride = number(1, learning.window);
+  return learning;
+}
+
 // One or two routes over the same parts, anywhere; uneven microbatches, some sliced.
 Pipeline any_pipeline() {
   Pipeline pipeline{.actors = number(1, 4)};
@@ -50,11 +61,13 @@ Pipeline any_pipeline() {
     if (chance(3)) microbatch.slice_tokens.assign(static_cast<std::size_t>(number(1, 3)), 5);
     pipeline.microbatches.push_back(microbatch);
   }
+  pipeline.learning = any_learning(parts);
   return pipeline;
 }
 
 std::vector<Op> all_ops(const Pipeline& pipeline) {
   std::vector<Op> ops;
+  const bool recomputes = chance(3);
   for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
     const Microbatch& microbatch = pipeline.microbatches[m];
     for (const std::int32_t stage : pipeline.routes[static_cast<std::size_t>(microbatch.route)]) {
@@ -65,6 +78,8 @@ std::vector<Op> all_ops(const Pipeline& pipeline) {
           ops.back().kind = kind;
         };
         add(OpKind::Forward);
+        if (pipeline.learning.kind == LearningKind::ForwardOnly) continue;
+        if (recomputes) add(OpKind::Recompute);
         if (chance(2)) {
           add(OpKind::Backward);
         } else {
@@ -75,6 +90,10 @@ std::vector<Op> all_ops(const Pipeline& pipeline) {
     }
   }
   return ops;
+}
+
+bool overlaps(const Op& op) {
+  return op.kind != OpKind::Recompute;
 }
 
 // A valid schedule: ops in any order that the dependencies allow, some in pairs.
@@ -88,19 +107,28 @@ Schedule any_schedule() {
     return static_cast<std::size_t>(
         schedule.pipeline.stages[static_cast<std::size_t>(op.stage)].actor);
   };
+  // Whether an R has to come in front of `op`.
+  const auto recomputes_first = [&](Op op) {
+    if (!gives_input_gradient(op.kind)) return false;
+    op.kind = OpKind::Recompute;
+    return std::find(left.begin(), left.end(), op) != left.end();
+  };
   while (!left.empty()) {
     std::vector<Op> ready;
     for (const Op& op : left) {
-      const Inputs inputs = dependencies.inputs(op);
-      if (std::all_of(inputs.begin(), inputs.end(), [&](const Op& input) {
-            return done[static_cast<std::size_t>(dependencies.result(input))] != 0;
-          })) {
+      const std::vector<Op> inputs = dependencies.inputs(op);
+      if (std::all_of(inputs.begin(), inputs.end(),
+                      [&](const Op& input) {
+                        return done[static_cast<std::size_t>(dependencies.result(input))] != 0;
+                      }) &&
+          !recomputes_first(op)) {
         ready.push_back(op);
       }
     }
     std::vector<Op> taken{ready[any_of(ready)]};
-    if (const Op other = ready[any_of(ready)];
-        other != taken[0] && actor_of(other) == actor_of(taken[0])) {
+    if (const Op other = ready[any_of(ready)]; other != taken[0] &&
+                                               actor_of(other) == actor_of(taken[0]) &&
+                                               overlaps(other) && overlaps(taken[0])) {
       taken.push_back(other);
     }
     for (const Op& op : taken) {
@@ -111,6 +139,13 @@ Schedule any_schedule() {
       }
     }
   }
+  const bool learns = schedule.pipeline.learning.kind != LearningKind::ForwardOnly;
+  if (learns && schedule.pipeline.routes.size() == 1 && chance(3)) {
+    add_updates(schedule, [] { return chance(2); });
+  }
+  // Most orders do with short queues, too.
+  if (chance(2)) schedule.pipeline.learning.queue_capacity = number(1, 3);
+  if (!can_run(schedule)) schedule.pipeline.learning.queue_capacity = 0;
   return schedule;
 }
 
@@ -174,7 +209,10 @@ void mutate(Schedule& schedule) {
   if (steps.empty()) return;
   Step& step = steps[any_of(steps)];
   const auto at = steps.begin() + (&step - steps.data());
-  switch (number(0, 6)) {
+  switch (number(0, 7)) {
+    case 7:
+      schedule.pipeline.learning.queue_capacity = number(0, 3);
+      break;
     case 0:
       std::swap(step, steps[any_of(steps)]);
       break;
@@ -191,7 +229,7 @@ void mutate(Schedule& schedule) {
       break;
     }
     case 4:
-      step.op.kind = static_cast<OpKind>(number(0, 4));
+      step.op.kind = static_cast<OpKind>(number(0, kOpKinds));
       break;
     case 5:
       step.overlaps_previous = !step.overlaps_previous;
@@ -210,7 +248,8 @@ RC_GTEST_PROP(Property, ABrokenScheduleIsReportedAndAnyOtherLowers, ()) {
   RC_ASSERT(problems.empty() == can_run(schedule));
   if (problems.empty()) expect_lowers(schedule);
   for (const Problem& problem : problems) {
-    RC_ASSERT(problem.where.starts_with("mine.json:/order"));
+    const bool copies = problem.what.find("are copies of one part") != std::string::npos;
+    RC_ASSERT(problem.where.starts_with(copies ? "mine.json:/stages" : "mine.json:/order"));
     RC_ASSERT(!problem.what.empty() && !problem.hint.empty());
   }
 }
@@ -219,7 +258,13 @@ RC_GTEST_PROP(Property, ABrokenPipelineNeverCrashes, ()) {
   Schedule schedule = any_schedule();
   Pipeline& pipeline = schedule.pipeline;
   for (std::int32_t i = number(1, 3); i > 0; --i) {
-    switch (number(0, 6)) {
+    switch (number(0, 7)) {
+      case 7:
+        pipeline.learning = {.kind = kLearningKinds[number(0, 2)],
+                             .window = number(-1, 5),
+                             .stride = number(-1, 5),
+                             .queue_capacity = number(-1, 2)};
+        break;
       case 0:
         pipeline.actors = number(-1, 6);
         break;

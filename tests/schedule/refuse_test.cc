@@ -103,8 +103,46 @@ TEST(Refuse, GroupsThatSlicedChunksDoNotFill) {
   EXPECT_THAT(refused(1, 4), testing::IsEmpty());
 }
 
+TEST(Refuse, BatchesThatTwoVersionsCannotSpan) {
+  EXPECT_THAT(refusal("pipedream_2bw", {.actors = 4, .microbatches = 3}),
+              ElementsAre(HasSubstr("two versions of the weights would not do\n"
+                                    "  hint: at least 4 microbatches per update")));
+  EXPECT_THAT(
+      refusal("pipedream_2bw", {.actors = 4, .microbatches = 4, .option = {{"steps", "0"}}}),
+      ElementsAre("option steps: '0' is no positive number\n  hint: for example steps=4"));
+  EXPECT_THAT(refusal("pipedream_2bw",
+                      {.actors = 4, .microbatches = 1000, .option = {{"steps", "2000000000"}}}),
+              ElementsAre(HasSubstr("make more than 50 million ops")));
+}
+
+TEST(Refuse, WindowsThatMakeNoSense) {
+  const auto refused = [](std::map<std::string, std::string> option) {
+    return refusal("local", {.actors = 4, .microbatches = 2, .option = std::move(option)});
+  };
+  EXPECT_THAT(refused({{"window", "5"}}),
+              ElementsAre("option window: windows of 5 stages, but there are 4\n  hint: at most 4: "
+                          "one window over all stages is backpropagation"));
+  EXPECT_THAT(refused({{"window", "2"}, {"stride", "3"}}),
+              ElementsAre("option stride: windows of 2 stages every 3 stages leave stages out\n"
+                          "  hint: at most 2"));
+  EXPECT_THAT(refused({{"variant", "greedy"}, {"window", "2"}}),
+              ElementsAre("option window: greedy has windows of 1 stage\n"
+                          "  hint: leave out window, or say chunked"));
+  EXPECT_THAT(refused({{"variant", "overlapping"}, {"stride", "2"}}),
+              ElementsAre(HasSubstr("windows of 2 every 2 stages do not overlap")));
+  EXPECT_THAT(refused({{"variant", "chunked"}, {"stride", "1"}}),
+              ElementsAre("option stride: windows of 2 every 1 stages overlap\n"
+                          "  hint: say overlapping, or stride=2"));
+  EXPECT_THAT(refused({{"capacity", "0"}, {"aux", "head"}, {"variant", "pplm"}}),
+              ElementsAre("option variant: no variant 'pplm'\n  hint: did you mean 'ppll'?",
+                          HasSubstr("no aux 'head'"),
+                          "option capacity: '0' is no positive number\n"
+                          "  hint: for example capacity=4"));
+}
+
 TEST(Refuse, ChunksWhereThereIsOneStageEach) {
-  for (const char* name : {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2", "terapipe"}) {
+  for (const char* name :
+       {"gpipe", "1f1b", "eager_1f1b", "zb_h1", "zb_h2", "terapipe", "local", "pipedream_2bw"}) {
     EXPECT_THAT(refusal(name, {.actors = 2, .chunks = 2, .microbatches = 2}),
                 ElementsAre(std::string("chunks: ") + name +
                             " has one stage per actor, not 2\n"

@@ -15,4 +15,7 @@ std::vector<Op> all_ops(const Pipeline& pipeline, const std::vector<bool>& split
 // The ops that `op` needs.
 std::vector<Op> needs(const Pipeline& pipeline, const std::vector<bool>& splits, const Op& op);
 
+// The op that has to start before `op` can end: its result needs room in a queue. None or one.
+std::vector<Op> starts_to_end(const Pipeline& pipeline, const Op& op);
+
 }  // namespace penstock

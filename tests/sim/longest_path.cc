@@ -11,16 +11,21 @@
 namespace penstock {
 namespace {
 
-// A vertex is an op or a pair; an edge's weight is the delay behind its source's end.
+// An edge's weight is how much later its target is than its source.
 using Delay = boost::property<boost::edge_weight_t, Nanoseconds>;
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
                                     boost::no_property, Delay>;
 
+// An op or a pair is two vertices: its start and, behind it, its end.
 struct Vertices {
-  std::map<Op, std::size_t> of;
+  std::map<Op, std::size_t> start_of;
   std::vector<Nanoseconds> duration;
-  std::vector<std::pair<std::size_t, std::size_t>> neighbours;  // on a lane
+  std::vector<std::pair<std::size_t, std::size_t>> neighbours;  // starts on one lane
 };
+
+std::size_t end_of(std::size_t start) {
+  return start + 1;
+}
 
 Vertices vertices_of(const Schedule& schedule, const CostTable& costs) {
   Vertices vertices;
@@ -32,10 +37,10 @@ Vertices vertices_of(const Schedule& schedule, const CostTable& costs) {
         pair = costs.overlap_fb.value_or(pair + duration);
       } else {
         vertices.duration.push_back(duration);
-        const std::size_t vertex = vertices.duration.size() - 1;
-        if (i > 0) vertices.neighbours.push_back({vertex - 1, vertex});
+        const std::size_t start = 2 * (vertices.duration.size() - 1);
+        if (i > 0) vertices.neighbours.push_back({start - 2, start});
       }
-      vertices.of[order[i].op] = vertices.duration.size() - 1;
+      vertices.start_of[order[i].op] = 2 * (vertices.duration.size() - 1);
     }
   }
   return vertices;
@@ -55,28 +60,39 @@ Nanoseconds delay_of(const Pipeline& pipeline, const CostTable& costs, const Op&
 Nanoseconds longest_path(const RandomSchedule& random, const CostTable& costs) {
   const Pipeline& pipeline = random.schedule.pipeline;
   const Vertices vertices = vertices_of(random.schedule, costs);
-  Graph graph(vertices.duration.size());
-  for (const auto& [before, after] : vertices.neighbours) {
-    boost::add_edge(before, after, Delay(0), graph);
+  Graph graph(2 * vertices.duration.size());
+  for (std::size_t i = 0; i < vertices.duration.size(); ++i) {
+    boost::add_edge(2 * i, end_of(2 * i), Delay(vertices.duration[i]), graph);
   }
-  for (const auto& [op, vertex] : vertices.of) {
+  for (const auto& [before, after] : vertices.neighbours) {
+    boost::add_edge(end_of(before), after, Delay(0), graph);
+  }
+  for (const auto& [op, start] : vertices.start_of) {
+    // What these need is on their own stage, in front of them on the lane.
+    if (op.kind == OpKind::Recompute || op.kind == OpKind::Update) continue;
     for (const Op& input : needs(pipeline, random.splits, op)) {
-      const std::size_t source = vertices.of.at(input);
-      boost::add_edge(source, vertex, Delay(delay_of(pipeline, costs, input, op)), graph);
+      const std::size_t source = end_of(vertices.start_of.at(input));
+      boost::add_edge(source, start, Delay(delay_of(pipeline, costs, input, op)), graph);
+    }
+    for (const Op& first : starts_to_end(pipeline, op)) {
+      boost::add_edge(vertices.start_of.at(first), end_of(start), Delay(0), graph);
     }
   }
   std::vector<std::size_t> order;
   boost::topological_sort(graph, std::back_inserter(order));  // users first
-  std::vector<Nanoseconds> end(order.size(), 0);
+  std::vector<Nanoseconds> time(order.size(), 0);
   for (auto vertex = order.rbegin(); vertex != order.rend(); ++vertex) {
-    Nanoseconds start = 0;
     for (const auto& edge : boost::make_iterator_range(boost::in_edges(*vertex, graph))) {
       const Nanoseconds delay = boost::get(boost::edge_weight, graph, edge);
-      start = std::max(start, end[boost::source(edge, graph)] + delay);
+      time[*vertex] = std::max(time[*vertex], time[boost::source(edge, graph)] + delay);
     }
-    end[*vertex] = start + vertices.duration[*vertex];
   }
-  return *std::max_element(end.begin(), end.end());
+  // Waiting for room at the very end makes no span: the last thing that runs ends the step.
+  Nanoseconds longest = 0;
+  for (std::size_t i = 0; i < vertices.duration.size(); ++i) {
+    longest = std::max(longest, time[2 * i] + vertices.duration[i]);
+  }
+  return longest;
 }
 
 }  // namespace penstock

@@ -10,12 +10,15 @@
 namespace penstock {
 
 // A legal schedule that no generator would make: one or two routes over stages that sit anywhere,
-// slices, B or I and W, pairs, in a random order that keeps the dependencies.
+// slices, B or I and W, pairs, R, U, windows, queues, in a random order that keeps the
+// dependencies.
 struct RandomSchedule {
   Schedule schedule;
   std::vector<bool> splits;  // by stage: I and W instead of B
 };
-RandomSchedule random_schedule(std::uint64_t seed);
+// Plain: backpropagation with a flush, without R.
+enum class Variety { All, Plain };
+RandomSchedule random_schedule(std::uint64_t seed, Variety variety = Variety::All);
 
 // Uneven over stages, partly over microbatches and slices; some are 0.
 struct CostChoice {

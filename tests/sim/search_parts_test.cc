@@ -27,7 +27,8 @@ struct Case {
 };
 
 Case any_case(const CostChoice& choice) {
-  Case one{.schedule = random_schedule(*rc::gen::arbitrary<std::uint64_t>()).schedule};
+  Case one{.schedule =
+               random_schedule(*rc::gen::arbitrary<std::uint64_t>(), Variety::Plain).schedule};
   one.costs = random_costs(one.schedule, *rc::gen::arbitrary<std::uint64_t>(), choice);
   one.timeline = simulate(lower(one.schedule), one.costs);
   one.metrics = measure(one.timeline);

@@ -105,6 +105,10 @@ std::optional<Nanoseconds> best_of_catalogue(const Instances& one) {
                                                              .chunks = options.chunks,
                                                              .microbatches = options.microbatches,
                                                              .costs = one.costs});
+    // What learns otherwise, or updates at other times, does other work.
+    if (schedule && (schedule->pipeline.learning != Learning{} || updates_inside(*schedule))) {
+      continue;
+    }
     if (!schedule || schedule->pipeline.actors != options.actors ||
         parts_of(schedule->pipeline) != static_cast<std::int32_t>(one.costs.stages.size())) {
       continue;

@@ -75,8 +75,8 @@ def sizes_that_do_not_divide_name_both_numbers():
 @case
 def what_is_not_supported_is_refused_by_name():
     text = complaint(parallel={"pipeline": 2, "tensor": 2, "zero": 1}, precision="bf16",
-                     cluster="c.json", baselines=["fsdp"], recompute="full")
-    for key in ["parallel/tensor", "parallel/zero", "precision", "cluster", "baselines", "recompute"]:
+                     cluster="c.json", baselines=["fsdp"])
+    for key in ["parallel/tensor", "parallel/zero", "precision", "cluster", "baselines"]:
         assert f"FILE:/{key}" in text, (key, text)
 
 
@@ -92,6 +92,31 @@ def wrong_types_and_ranges_are_all_reported():
 def a_refused_number_is_not_reasoned_about():
     for batch in [{"global": 0, "micro": 4}, {"global": "8", "micro": 4}, {"global": 9, "micro": 0}]:
         assert complaint(batch=batch).count("FILE:") == 1, complaint(batch=batch)
+
+
+@case
+def recompute_is_an_op_of_the_schedule():
+    costs = {"uniform": {"forward_ms": 1, "backward_ms": 2, "recompute_ms": 0.5,
+                         "activation_bytes": 100, "message": {"bytes": 10}}}
+    for choice, seconds in [("none", 0), ("selective", 0.004), ("full", 0.004)]:
+        report = penstock("simulate", experiment(costs=costs, recompute=choice), "--json", "-").json()
+        for actor in report["actors"]:
+            assert abs(actor["recompute_s"] - seconds) < 1e-12, actor
+    assert report["actors"][1]["peak_bytes"] == 3 * 10 + 90, report["actors"]
+    text = complaint(recompute="ful")
+    assert "FILE:/recompute: unknown choice 'ful'\n  hint: did you mean 'full'?" in text, text
+    assert "FILE:/recompute: expected a string" in complaint(recompute=1)
+    assert "R of stages 0 to 3 has no duration" in complaint(recompute="full")
+
+
+@case
+def asynchronous_steps_count_their_tokens():
+    report = penstock("simulate", experiment(schedule={"name": "pipedream_2bw", "option": {"steps": 4}},
+                                             batch={"global": 8, "micro": 2, "sequence": 16}),
+                      "--json", "-").json()
+    assert abs(report["makespan_s"] - 0.003 * (4 * 4 + 3)) < 1e-12
+    assert abs(report["tokens_per_s"] * report["makespan_s"] - 4 * 8 * 16) < 1e-6
+    assert [actor["weight_versions"] for actor in report["actors"]] == [2, 2, 2, 2]
 
 
 @case
@@ -188,6 +213,19 @@ def a_searched_schedule_without_costs_says_where_to_give_them():
     assert '{"file": "costs.json"}' in text, text
     text = complaint(schedule={"name": "zb_2p"})
     assert "FILE:/costs: I of stages 0 to 3 has no duration" in text, text
+
+
+@case
+def slices_of_unknown_length_are_even():
+    costs = {"uniform": {"forward_ms": [1, 1, 1], "backward_ms": [2, 2, 2]}}
+    path = experiment(schedule={"file": "sliced.txt"}, costs=costs,
+                      batch={"global": 8, "sequence": 64})
+    penstock("generate", "seq1f1b", "--actors", 4, "--microbatches", 8, "--slices", 3, "--to", "text",
+             "-o", path.parent / "sliced.txt")
+    report = penstock("simulate", path, "--json", "-").json()
+    assert abs(report["tokens_per_s"] * report["makespan_s"] - 8 * 64) < 1e-6, report
+    text = penstock("simulate", path, "--set", "batch.sequence=2", code=1).err
+    assert "add up to 3 tokens, batch.sequence is 2\n  hint: at most 2 slices" in text, text
 
 
 if __name__ == "__main__":

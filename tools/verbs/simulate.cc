@@ -110,7 +110,9 @@ Timeline simulate_experiment(std::string_view content, const std::string& path,
   }
   Timeline timeline =
       simulate(prepared.program, *costs, simulate_options(arguments, schedule.pipeline.actors));
-  timeline.tokens = tokens_per_step(prepared.experiment);
+  // Asynchronous schedules unroll several steps.
+  timeline.tokens = tokens_per_step(prepared.experiment) / prepared.experiment.microbatches() *
+                    static_cast<std::int64_t>(schedule.pipeline.microbatches.size());
   return timeline;
 }
 

@@ -1,6 +1,7 @@
 // What an op is, when it ran and what it waited for, from the columns of one timeline.
 
-const KIND_NAMES = ["F", "B", "I", "W", "reduce", "norm", "update"];
+const KIND_NAMES = ["F", "B", "I", "W", "R", "U", "reduce", "norm", "update"];
+const OP_KINDS = 6;
 
 function opText(kind, stage, microbatch, slice) {
   if (kind === "norm") return "norm";
@@ -23,7 +24,7 @@ function transferText(timeline, transfer) {
 // Of an op, where there are several.
 function routeOf(timeline, span) {
   const s = timeline.spans;
-  return s.kind[span] < 4 ? timeline.routes[s.stage[span]] : undefined;
+  return s.kind[span] < OP_KINDS ? timeline.routes[s.stage[span]] : undefined;
 }
 
 function meaning(timeline, span) {
@@ -31,7 +32,7 @@ function meaning(timeline, span) {
   const kind = KIND_NAMES[s.kind[span]];
   const parts = [KINDS[kind].name];
   if (kind !== "norm") parts.push(`stage ${s.stage[span]}`);
-  if (s.kind[span] < 4) parts.push(`microbatch ${s.microbatch[span]}`);
+  if (s.kind[span] < OP_KINDS) parts.push(`microbatch ${s.microbatch[span]}`);
   if (s.slice[span]) parts.push(`slice ${s.slice[span]}`);
   const route = routeOf(timeline, span);
   if (route !== undefined) parts.push(`route ${route}`);

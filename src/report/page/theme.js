@@ -6,6 +6,8 @@ const KINDS = {
   B: {name: "backward", color: "#e69f00", texture: "band"},
   I: {name: "backward, input gradient", color: "#cc79a7", texture: "top"},
   W: {name: "backward, weight gradient", color: "#009e73", texture: "hatch"},
+  R: {name: "recompute", color: "#d55e00", texture: "hatch"},
+  U: {name: "update", color: "#a6a9ad", texture: "band"},
   reduce: {name: "gradient reduction", color: "#f0e442", texture: "hatch"},
   norm: {name: "global norm", color: "#f0e442", texture: "plain"},
   update: {name: "update", color: "#a6a9ad", texture: "plain"},

@@ -184,7 +184,7 @@ class TimelineView {
     const s = this.timeline.spans;
     const full = spanText(this.timeline, span);
     pen.font = `${Math.min(12, height - 1)}px system-ui, sans-serif`;
-    const texts = s.kind[span] < 4
+    const texts = s.kind[span] < OP_KINDS
       ? [full, `${kind}${s.microbatch[span]}${s.slice[span] ? `.${s.slice[span]}` : ""}`, kind]
       : [full, kind];
     const text = texts.find((candidate) => pen.measureText(candidate).width + 6 <= right - left);
