@@ -23,8 +23,8 @@ struct Mark {
   Nanoseconds end = 0;
 };
 
-// Everything is allocated by the constructor. REQUIRES: `transport` is open, and all references
-// outlive the object. One thread.
+// The constructor allocates what the plan needs (a slow peer may cost a send buffer more later).
+// REQUIRES: `transport` is open, and all references outlive the object. One thread.
 class Interpreter {
  public:
   Interpreter(const Program& program, const ActorPlan& plan, std::span<const MessagePlan> messages,

@@ -86,7 +86,7 @@ void require_memory(const RunPlan& plan, Transport& transport) {
     throw Error("model",
                 fmt::format("the run needs {:.1f} GiB of memory or more on {}, {:.1f} GiB are free",
                             need / kGiB, hosts[first], free[first] / kGiB),
-                "a smaller model or batch.micro, or more hosts");
+                "a smaller model or batch.micro");
   }
 }
 

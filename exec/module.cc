@@ -54,7 +54,6 @@ void require_processes(const RunPlan& plan, int size) {
 class LoneExecutor final : public Executor {
  public:
   int rank() const override { return 0; }
-  int size() const override { return 1; }
   int processes_here() const override { return 1; }
   RunResult run(const RunPlan& plan, const RunOptions& options) override {
     require_processes(plan, 1);
@@ -69,10 +68,9 @@ class LoneExecutor final : public Executor {
 class MpiExecutor final : public Executor {
  public:
   int rank() const override { return process_.rank(); }
-  int size() const override { return process_.size(); }
   int processes_here() const override { return process_.processes_here(); }
   RunResult run(const RunPlan& plan, const RunOptions& options) override {
-    require_processes(plan, size());
+    require_processes(plan, process_.size());
     return process_.run([&](Transport& t) { return run_actor(plan, options, make_device, t); });
   }
   std::vector<std::string> versions() const override { return library_versions(); }

@@ -40,7 +40,7 @@ struct Sum {
     total += each;
     ++count;
   }
-  std::int64_t mean() const { return total / count; }  // REQUIRES: count > 0
+  std::int64_t mean() const { return count > 0 ? total / count : 0; }
 };
 
 using Marks = std::vector<std::vector<Mark>>;  // [actor][task]
@@ -75,7 +75,7 @@ void add_ops(Samples& samples, const Program& program, const Marks& marks) {
   }
   for (std::size_t s = 0; s < sums.size(); ++s) {
     for (std::size_t k = 0; k < sums[s].size(); ++k) {
-      if (sums[s][k][0].count == 0) continue;
+      if (std::ranges::all_of(sums[s][k], [](const Sum& sum) { return sum.count == 0; })) continue;
       samples.stages[s].op[k].resize(slices);
       for (std::size_t i = 0; i < slices; ++i) {
         samples.stages[s].op[k][i].push_back(sums[s][k][i].mean());
@@ -115,15 +115,14 @@ void add_collectives(Samples& samples, const Program& program, const Marks& mark
 Samples measure_steps(const RunPlan& plan, const RunOptions& options, StepRunner& runner) {
   Samples samples{.stages = std::vector<StageSamples>(runner.stages().size()), .norm = {}};
   MeasuredStep measured;
-  runner.device().save();
   for (int step = 0; step < kUnmeasuredSteps + options.profile_steps; ++step) {
-    runner.run(step, measured);
+    runner.rehearse(measured);
     if (step < kUnmeasuredSteps) continue;
     const Marks marks = gather(runner.transport(), std::span<const Mark>(measured.marks));
     add_ops(samples, plan.program, marks);
     add_collectives(samples, plan.program, marks);
   }
-  runner.device().restore();
+  runner.device().reset_optimizer();
   return samples;
 }
 

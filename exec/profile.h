@@ -14,7 +14,8 @@ namespace penstock {
 std::vector<Channel> probe_channels(std::span<const Channel> channels);
 
 // Collective: 3 unmeasured steps, then options.profile_steps measured ones, then messages between
-// every pair of actors that exchange some. The device is as before afterwards. Per stage and kind:
+// every pair of actors that exchange some. Nothing is learnt. A slice that a kind of op never works
+// on costs 0. Per stage and kind:
 // the median over steps of the mean over microbatches. Complete on every actor.
 CostTable measure_profile(const RunPlan& plan, const RunOptions& options, StepRunner& runner);
 

@@ -24,8 +24,8 @@ namespace {
 constexpr std::size_t kKeptSteps = 100;  // whose marks are kept, the latest ones
 constexpr std::size_t kWarmupSteps = 3;  // not counted when the median step is chosen
 
-void compare_plans(const RunPlan& plan, Transport& transport) {
-  const std::vector<std::string> digests = gather_text(transport, plan_digest(plan));
+void compare_plans(const RunPlan& plan, const RunOptions& options, Transport& transport) {
+  const std::vector<std::string> digests = gather_text(transport, plan_digest(plan, options));
   std::vector<std::size_t> different;
   for (std::size_t a = 1; a < digests.size(); ++a) {
     if (digests[a] != digests[0]) different.push_back(a);
@@ -94,7 +94,8 @@ RunResult run_steps(const RunPlan& plan, const RunOptions& options, StepRunner& 
                                     .messages_sent = after.messages_sent - before.messages_sent});
   result.parameters_sha256 = gather_digest(plan, device, transport);
   if (steps > 0) {
-    const MeasuredStep& median = kept[median_step(result.steps) % kept.size()];
+    result.median_step = median_step(result.steps);
+    const MeasuredStep& median = kept[result.median_step % kept.size()];
     const auto marks = gather(transport, std::span<const Mark>(median.marks));
     result.measured =
         measured_timeline(plan, runner.stages(), runner.messages(), marks, median.begin);
@@ -115,7 +116,7 @@ RunResult start(const RunPlan& plan, const RunOptions& options, const MakeDevice
                         ""});
   }
   if (!problems.empty()) throw Error(std::move(problems));
-  compare_plans(plan, transport);
+  compare_plans(plan, options, transport);
   require_memory(plan, transport);
   const std::unique_ptr<Device> device = make_device(plan, transport.actor());
   StepRunner runner(plan, options, gather_stages(plan, *device, transport), *device, transport);

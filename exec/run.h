@@ -14,7 +14,7 @@ namespace penstock {
 // Collective: every actor calls it with the same plan, its own device and transport. Order: the
 // plan is checked, its hash compared among actors, every pool allocated and every channel warmed
 // up; only then does the first step run. The result is complete on actor 0 and empty on the others
-// (`root` false). A failure on any actor ends the run on all with the same RunError.
+// (`root` false). A failure on any actor ends the run on all with the same Error or RunError.
 //
 // `make_device` is called once; what it throws ends the run on all actors, too.
 using MakeDevice = std::function<std::unique_ptr<Device>(const RunPlan&, std::int32_t actor)>;

@@ -57,8 +57,9 @@ void write(Writer& out, const Model& m) {
 
 }  // namespace
 
-std::string plan_digest(const RunPlan& plan) {
+std::string plan_digest(const RunPlan& plan, const RunOptions& options) {
   Writer out;
+  out.number(options.profile_steps);
   out.number(static_cast<std::int64_t>(plan_hash(plan.program)));
   write(out, plan.train);
   if (plan.model) write(out, *plan.model);

@@ -10,8 +10,9 @@
 
 namespace penstock {
 
-// Of everything that makes processes run the same steps: program, sizes, optimizer, seed, data.
-std::string plan_digest(const RunPlan& plan);
+// Of everything that makes processes run the same steps: program, sizes, optimizer, seed, data, the
+// profile's length.
+std::string plan_digest(const RunPlan& plan, const RunOptions& options);
 
 // One line per tensor: name, shape, SHA-256 of its fp32 little-endian values.
 std::string digest_lines(std::span<const ParameterView> tensors);

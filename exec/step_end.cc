@@ -52,20 +52,15 @@ StepEnd::StepEnd(const RunPlan& plan, Device& device, Transport& transport)
   blocks_.resize(block_.size() * norms_.size());
 }
 
-void StepEnd::begin_step(std::int64_t step) {
+void StepEnd::begin_step(std::int64_t step, double learning_rate) {
   step_ = step;
-  record_ = {};
-  record_.step = static_cast<std::int32_t>(step + 1);
-  record_.learning_rate = learning_rate(plan_.train.optimizer, step, plan_.train.steps);
-}
-
-void StepEnd::exchange_losses() {
-  exchange();
-  record_.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+  record_ = {.step = static_cast<std::int32_t>(step + 1),
+             .gradient_norm = std::numeric_limits<double>::quiet_NaN(),
+             .learning_rate = learning_rate};
 }
 
 void StepEnd::exchange_norms() {
-  exchange();
+  exchange_losses();
   if (!device_.learns()) return;
   record_.gradient_norm = global_norm();
   gradient_scale_ = clip_scale(record_.gradient_norm, plan_.train.optimizer.clip);
@@ -83,8 +78,7 @@ std::span<const double> StepEnd::block_of(std::int32_t actor) const {
   return std::span(blocks_).subspan(static_cast<std::size_t>(actor) * block_.size(), block_.size());
 }
 
-// What everybody has, and the loss of it.
-void StepEnd::exchange() {
+void StepEnd::exchange_losses() {
   std::size_t at = 0;
   for (const Op& op : loss_ops_) {
     block_[at++] = actor_of(op) == transport_.actor() ? device_.loss_sum(op) : 0;

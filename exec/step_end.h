@@ -21,7 +21,7 @@ class StepEnd {
   StepEnd(const RunPlan& plan, Device& device, Transport& transport);
 
   // Sets the step whose end comes next; `step` from 0.
-  void begin_step(std::int64_t step);
+  void begin_step(std::int64_t step, double learning_rate);
 
   void reduce_gradients(std::int32_t group) { shared_.reduce(group); }
 
@@ -29,7 +29,8 @@ class StepEnd {
   // loss or a gradient is not a finite number.
   void exchange_norms();
 
-  // The losses alone, at the end of a step in which nothing was learnt: there is no norm (NaN).
+  // What everybody has, and the loss of it: all there is at the end of a step in which nothing was
+  // learnt (its norm is NaN).
   void exchange_losses();
 
   void update(std::int32_t stage);
@@ -40,7 +41,6 @@ class StepEnd {
  private:
   std::int32_t actor_of(const Op& op) const;
   std::span<const double> block_of(std::int32_t actor) const;
-  void exchange();
   double mean_loss() const;
   double global_norm() const;
   [[noreturn]] void throw_bad_loss(const Op& op) const;

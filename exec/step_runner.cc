@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "gather.h"
+#include "optimizer/learning_rate.h"
 #include "profile.h"
 #include "shared_gradients.h"
 
@@ -32,7 +33,8 @@ std::vector<Channel> step_channels(const RunPlan& plan, const Device& device,
 
 StepRunner::StepRunner(const RunPlan& plan, const RunOptions& options,
                        std::vector<StageInfo> stages, Device& device, Transport& transport)
-    : device_(device),
+    : plan_(plan),
+      device_(device),
       transport_(transport),
       stages_(std::move(stages)),
       messages_(plan_messages(plan.program, boundaries(device))),
@@ -54,9 +56,13 @@ Nanoseconds StepRunner::agree_on_begin() {
 }
 
 StepRecord StepRunner::run(std::int64_t step, MeasuredStep& measured) {
+  return run(step, learning_rate(plan_.train.optimizer, step, plan_.train.steps), measured);
+}
+
+StepRecord StepRunner::run(std::int64_t step, double learning_rate, MeasuredStep& measured) {
   measured.marks.resize(actor_plan_.tasks.size());
   device_.begin_step(step);
-  step_end_.begin_step(step);
+  step_end_.begin_step(step, learning_rate);
   measured.begin = agree_on_begin();
   // Spinning would take a core from an actor that already works.
   wait_until(measured.begin, transport_.crowded() ? 0 : 50'000);

@@ -29,6 +29,9 @@ class StepRunner {
   // `seconds` runs from there to the end of the last actor.
   StepRecord run(std::int64_t step, MeasuredStep& measured);
 
+  // Collective: the first step without learning. All its work is done, with a learning rate of 0.
+  void rehearse(MeasuredStep& measured) { run(0, 0, measured); }
+
   std::span<const StageInfo> stages() const { return stages_; }
   std::span<const MessagePlan> messages() const { return messages_; }
   std::span<const Channel> probes() const { return probes_; }  // empty without a profile
@@ -37,8 +40,10 @@ class StepRunner {
   Transport& transport() { return transport_; }
 
  private:
+  StepRecord run(std::int64_t step, double learning_rate, MeasuredStep& measured);
   Nanoseconds agree_on_begin();
 
+  const RunPlan& plan_;
   Device& device_;
   Transport& transport_;
   std::vector<StageInfo> stages_;

@@ -45,7 +45,6 @@ std::vector<TimelineStage> stages_of(const Pipeline& pipeline, const CostTable& 
   return stages;
 }
 
-// Of each microbatch; empty when all have one.
 // 0 unless every microbatch says how long its slices are.
 std::int64_t tokens_of(const Pipeline& pipeline) {
   const auto is_one = [](std::int32_t tokens) { return tokens == 1; };

@@ -73,8 +73,9 @@ Prices::Prices(const Program& program, const CostTable& costs, const SimulateOpt
 }
 
 void Prices::check_options(const SimulateOptions& options, std::int32_t actors) const {
-  if (!(options.jitter >= 0 && options.jitter <= 1000)) {
-    throw Error("jitter", fmt::format("{} is out of range", options.jitter), "allowed: 0 to 1000");
+  if (!(options.jitter >= 0 && options.jitter <= kMostJitter)) {
+    throw Error("jitter", fmt::format("{} is out of range", options.jitter),
+                fmt::format("allowed: 0 to {}", kMostJitter));
   }
   if (options.slow_down.empty()) return;
   if (options.slow_down.size() != static_cast<std::size_t>(actors)) {
@@ -82,9 +83,9 @@ void Prices::check_options(const SimulateOptions& options, std::int32_t actors) 
                                          options.slow_down.size(), actors));
   }
   for (const double factor : options.slow_down) {
-    if (factor > 0 && factor <= 1000) continue;
+    if (factor > 0 && factor <= kMostSlowDown) continue;
     throw Error("slow_down", fmt::format("{} is out of range", factor),
-                "allowed: above 0, to 1000");
+                fmt::format("allowed: above 0, to {}", kMostSlowDown));
   }
 }
 

@@ -1,12 +1,15 @@
 #include "console.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <unistd.h>
 
+#include "penstock/error.h"
 #include "penstock/execute.h"
 
 namespace penstock {
@@ -16,11 +19,20 @@ namespace {
 // spoken.
 constexpr std::chrono::seconds kGrace(3);
 
+bool progress_is_open = false;  // a line of progress stands there without its newline
+
+void end_progress() {
+  if (progress_is_open) std::fputc('\n', stderr);
+  progress_is_open = false;
+}
+
 }  // namespace
 
 void say(std::string_view text) {
+  end_progress();
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    std::exit(0);  // a closed pipe is the reader's choice, not a failure
+    if (errno == EPIPE) std::exit(0);  // the reader's choice, not a failure
+    throw RunError("standard output", std::string("cannot be written: ") + std::strerror(errno));
   }
 }
 
@@ -29,6 +41,7 @@ void complain(std::string_view text) {
     if (executor_is_loaded()) return;  // MPI sees to it that rank 0 fails, too
     std::this_thread::sleep_for(kGrace);
   }
+  end_progress();
   std::fwrite(text.data(), 1, text.size(), stderr);
   if (text.empty() || text.back() != '\n') std::fputc('\n', stderr);
 }
@@ -40,12 +53,13 @@ bool color_output() {
   return (no_color == nullptr || *no_color == '\0') && !dumb && ::isatty(STDOUT_FILENO) == 1;
 }
 
-void progress(std::string_view line, bool last) {
+void progress(std::string_view line) {
   const bool live = ::isatty(STDERR_FILENO) == 1;
   if (live) std::fputs("\r\033[K", stderr);
   std::fwrite(line.data(), 1, line.size(), stderr);
-  if (!live || last) std::fputc('\n', stderr);
+  if (!live) std::fputc('\n', stderr);
   std::fflush(stderr);
+  progress_is_open = live;
 }
 
 int launched_rank() {

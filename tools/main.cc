@@ -1,5 +1,5 @@
-// Reads the verb, runs it, turns every failure into a message and an exit code. The only place that
-// catches.
+// Reads the verb, runs it, turns every failure into a message and an exit code. What is thrown
+// and not handled ends here.
 
 #include <algorithm>
 #include <cstdlib>
@@ -29,7 +29,8 @@ std::string general_help() {
   text +=
       "\n`penstock VERB --help` tells a verb's options.\n"
       "exit codes: 0 success, 1 the input is at fault, 2 wrong usage,\n"
-      "            3 a failure while running, 130 interrupted\n";
+      "            3 a failure while running, 130 interrupted (under mpirun: mpirun's\n"
+      "            own code)\n";
   return text;
 }
 

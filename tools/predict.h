@@ -1,5 +1,5 @@
-// File: predict.h. From what the command line names to a predicted Timeline: the steps that
-// simulate, train and draw share.
+// File: predict.h. From what the command line names to what can be simulated and run: the steps
+// that simulate, train and profile share.
 #pragma once
 
 #include <optional>

@@ -29,11 +29,7 @@ std::map<std::string, std::string> key_values(const std::vector<std::string>& wo
 }
 
 bool names_a_generator(const std::string& word) {
-  if (word == kSearched) return true;
-  for (const Generator& generator : generators()) {
-    if (generator.name == word || generator.synonym == word) return true;
-  }
-  return false;
+  return word == kSearched || find_generator(word) != nullptr;
 }
 
 }  // namespace

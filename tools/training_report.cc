@@ -1,11 +1,11 @@
 #include "training_report.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "json_output.h"
 #include "penstock/files.h"
 #include "penstock/metrics.h"
 #include "penstock/replay.h"
@@ -17,16 +17,6 @@ namespace penstock {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kUnsettledSteps = 3;  // caches and page tables fill during the first ones
-
-double median_step_s(const std::vector<StepRecord>& steps) {
-  const std::size_t skip = steps.size() > kUnsettledSteps ? kUnsettledSteps : 0;
-  std::vector<double> seconds;
-  for (std::size_t i = skip; i < steps.size(); ++i) seconds.push_back(steps[i].seconds);
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
 
 Json number_or_null(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
@@ -110,7 +100,7 @@ TrainingReport make_training_report(const Prepared& prepared, RunResult result,
   report.source = source;
   report.predicted = simulate(prepared.program, costs);
   report.predicted.tokens = report.result.measured.tokens = tokens_per_step(prepared.experiment);
-  report.step_s = median_step_s(report.result.steps);
+  report.step_s = report.result.steps[report.result.median_step].seconds;
   report.predicted_s = to_s(measure(report.predicted).makespan);
   const Timeline replay = simulate(prepared.program, replay_costs(report.result.measured, costs));
   report.replay_s = to_s(measure(replay).makespan);
@@ -142,7 +132,7 @@ std::string to_text(const TrainingReport& report) {
 }
 
 void write_training_report(const TrainingReport& report, const std::string& folder) {
-  write_file(folder + "/summary.json", summary(report).dump(2) + "\n");
+  write_json(folder + "/summary.json", summary(report));
   write_file(folder + "/measured.trace.json", write_trace(report.result.measured));
   write_file(folder + "/predicted.trace.json", write_trace(report.predicted));
   write_file(folder + "/report.html", report_html(html_report(report)));

@@ -187,14 +187,9 @@ class CpuDevice final : public Device {
     return at(stage).parameters();
   }
 
-  void save() override {
+  void reset_optimizer() override {
     for (const auto& stage : stages_) {
-      if (stage) stage->save();
-    }
-  }
-  void restore() override {
-    for (const auto& stage : stages_) {
-      if (stage) stage->restore();
+      if (stage) stage->reset_optimizer();
     }
   }
 

@@ -168,18 +168,9 @@ std::vector<ParameterView> CpuStage::parameters() const {
   return views;
 }
 
-void CpuStage::save() {
-  const std::span<const float> values = parameters_.values();
-  saved_.values.assign(values.begin(), values.end());
-  saved_.first_moments = first_moments_;
-  saved_.second_moments = second_moments_;
-}
-
-void CpuStage::restore() {
-  assert(saved_.values.size() == parameters_.values().size() && "save() comes first");
-  std::ranges::copy(saved_.values, parameters_.values().begin());
-  first_moments_ = saved_.first_moments;
-  second_moments_ = saved_.second_moments;
+void CpuStage::reset_optimizer() {
+  std::ranges::fill(first_moments_, 0.0f);
+  std::ranges::fill(second_moments_, 0.0f);
 }
 
 }  // namespace penstock

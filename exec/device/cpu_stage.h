@@ -39,7 +39,6 @@ class CpuStage {
   void run(const Op& op, TokenRows tokens, std::span<const float> input, std::span<float> output);
   double loss_sum(std::size_t unit) const { return losses_[unit]; }
 
-  bool is_last() const { return part_.is_last(); }
   std::int64_t activation_bytes() const;
   std::int64_t weight_bytes() const;
   std::span<float> shared_gradient();
@@ -47,8 +46,7 @@ class CpuStage {
   std::vector<TensorNorm> squared_norms() const;
   void update(const Optimizer& optimizer, const AdamwStep& step);
   std::vector<ParameterView> parameters() const;
-  void save();
-  void restore();
+  void reset_optimizer();
 
  private:
   // Buffers for one slice in flight.
@@ -59,9 +57,6 @@ class CpuStage {
   struct OutputGradients {
     AlignedVector<float> buffer;
     PartGradients<float> layout;
-  };
-  struct Saved {
-    AlignedVector<float> values, first_moments, second_moments;
   };
 
   void forward(const Op& op, TokenRows tokens, std::span<const float> input,
@@ -89,7 +84,6 @@ class CpuStage {
       gathered_;                // [unit], from the microbatch's first backward
   std::vector<double> losses_;  // [unit]
   std::int32_t weight_gradients_left_ = 0;
-  Saved saved_;
 };
 
 }  // namespace penstock

@@ -70,12 +70,11 @@ class Device {
 
   virtual std::vector<ParameterView> parameters(std::int32_t stage) const = 0;
 
-  // Parameters and optimizer state, to undo profiling steps.
-  virtual void save() = 0;
-  virtual void restore() = 0;
+  // Forgets what the optimizer has learnt from earlier steps (its moments).
+  virtual void reset_optimizer() = 0;
 };
 
-// The CPU device: OpenBLAS and our own element-wise kernels, fp32. `stages` are the actor's.
+// The CPU device: OpenBLAS and our own element-wise kernels, fp32.
 std::unique_ptr<Device> make_cpu_device(const RunPlan& plan, std::int32_t actor);
 
 // Waits as long as plan.costs say instead of computing; moves real (small) messages.

@@ -21,8 +21,8 @@ class SleepDevice final : public Device {
 
   std::int64_t boundary_floats(const Op& op) const override {
     if (next_[static_cast<std::size_t>(op.stage)] < 0) return 0;
-    const std::int64_t floats =
-        at(op.stage).message.bytes / static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t bytes = at(op.stage).message.bytes_of(op.slice);
+    const std::int64_t floats = bytes / static_cast<std::int64_t>(sizeof(float));
     return std::clamp<std::int64_t>(floats, 1, kLargestMessage);
   }
   std::int64_t activation_bytes(std::int32_t stage) const override {
@@ -44,8 +44,7 @@ class SleepDevice final : public Device {
   std::vector<TensorNorm> squared_norms(std::int32_t) const override { return {}; }
   void update(std::int32_t stage, std::int64_t, double, double) override { pass(at(stage).update); }
   std::vector<ParameterView> parameters(std::int32_t) const override { return {}; }
-  void save() override {}
-  void restore() override {}
+  void reset_optimizer() override {}
 
  private:
   const StageCosts& at(std::int32_t stage) const {

@@ -1,6 +1,7 @@
 #include "transport/board.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -20,6 +21,8 @@ Board::Board(void* memory, std::int32_t actors)
           reinterpret_cast<Entry*>(static_cast<std::byte*>(memory) + whole_lines(sizeof(Header)))) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   static_assert(std::atomic<std::int32_t>::is_always_lock_free);
+  assert(reinterpret_cast<std::uintptr_t>(memory) % kCacheLine == 0 &&
+         "aligned as the header asks");
 }
 
 void Board::at(std::int32_t actor, std::int32_t action) {

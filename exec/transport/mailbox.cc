@@ -30,7 +30,6 @@ Mailbox::Mailbox(void* memory, std::int32_t slots, std::int64_t slot_bytes)
 
 void Mailbox::reset() {
   new (counters_) Counters{};
-  counters_->sent.store(0, std::memory_order_relaxed);
   for (std::int32_t slot = 0; slot < slots_; ++slot) freed_slot_[slot] = slot;
   // Touches every page, so that the first message does not pay for it.
   std::memset(data_, 0, static_cast<std::size_t>(slots_ * slot_bytes_));

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "clock.h"
+#include "transport/cache_line.h"
 
 namespace penstock {
 namespace {
@@ -52,8 +53,9 @@ bool is_stopped(std::int32_t pid) {
 }  // namespace
 
 SharedMemory::SharedMemory(MPI_Comm host, std::size_t bytes) {
-  // Every segment is at least a page, so that its address can be asked for.
-  const auto size = static_cast<MPI_Aint>(std::max<std::size_t>(bytes, 4096));
+  // Open MPI aligns segments to 8 bytes: segment() moves up to the next line. Every segment is at
+  // least a page, so that its address can be asked for.
+  const auto size = static_cast<MPI_Aint>(std::max<std::size_t>(bytes + kCacheLine, 4096));
   void* base = nullptr;
   MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, host, &base, &window_);
   std::memset(base, 0, static_cast<std::size_t>(size));
@@ -69,7 +71,9 @@ std::byte* SharedMemory::segment(std::int32_t rank) const {
   int unit = 1;
   void* base = nullptr;
   MPI_Win_shared_query(window_, rank, &size, &unit, &base);
-  return static_cast<std::byte*>(base);
+  // Mappings begin at a page, so the next line is the same one for every process.
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  return static_cast<std::byte*>(base) + (whole_lines(address) - address);
 }
 
 MpiSession::MpiSession() : patience_(watchdog_patience()) {
@@ -88,7 +92,7 @@ MpiSession::MpiSession() : patience_(watchdog_patience()) {
   crowded_ = host_size > usable_cores();
   prctl(PR_SET_TIMERSLACK, 1UL);  // else short sleeps last 50 us longer
 
-  const std::size_t board_bytes = (Board::bytes(size_) + 63) / 64 * 64;
+  const std::size_t board_bytes = whole_lines(Board::bytes(size_));
   memory_ =
       std::make_unique<SharedMemory>(host_, sizeof(Control) + (host_rank == 0 ? board_bytes : 0));
   board_ = std::make_unique<Board>(memory_->segment(0) + sizeof(Control), size_);
@@ -169,16 +173,16 @@ void MpiSession::ring_all() {
 }
 
 std::unique_ptr<Transport> choose_transport(MpiSession& session) {
+  if (!session.one_host()) {
+    throw Error("mpirun", "the processes are on several hosts, whose clocks differ",
+                "this version times every step by one host's clock: start all on one");
+  }
   const char* chosen = std::getenv("PENSTOCK_TRANSPORT");
-  const std::string_view name =
-      chosen != nullptr ? chosen : (session.one_host() ? "window" : "mpi");
+  const std::string_view name = chosen != nullptr ? chosen : "window";
   if (name == "mpi") return make_mpi_transport(session);
   if (name != "window") {
     throw Error("PENSTOCK_TRANSPORT", fmt::format("there is no transport \"{}\"", name),
                 "window or mpi");
-  }
-  if (!session.one_host()) {
-    throw Error("PENSTOCK_TRANSPORT", "a window needs all processes on one host", "use mpi");
   }
   return make_window_transport(session);
 }

@@ -91,11 +91,12 @@ class MpiSession {
   Nanoseconds checked_ = 0;  // when check() was called last
 };
 
-// Runs the rest of the program as actor `session.rank()`. PENSTOCK_TRANSPORT: "window" (slots in
-// shared memory; default when all processes share a host) or "mpi" (messages). Throws Error for
-// anything else.
+// The transport of actor `session.rank()`: messages, or slots in shared memory.
 std::unique_ptr<Transport> make_mpi_transport(MpiSession& session);
 std::unique_ptr<Transport> make_window_transport(MpiSession& session);
+
+// As PENSTOCK_TRANSPORT says: "window" (the default) or "mpi". Throws Error for anything else, and
+// when the processes are not all on one host.
 std::unique_ptr<Transport> choose_transport(MpiSession& session);
 
 }  // namespace penstock

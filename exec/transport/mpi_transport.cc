@@ -1,4 +1,4 @@
-// Plain MPI messages, sent and received without blocking: works between hosts too.
+// Plain MPI messages, sent and received without blocking.
 #include <algorithm>
 #include <cassert>
 #include <climits>

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <immintrin.h>
 #include <memory>
 #include <sys/statvfs.h>
 #include <vector>
@@ -18,6 +17,15 @@
 
 namespace penstock {
 namespace {
+
+// Tells the core that this is a waiting loop.
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
 
 constexpr std::int32_t kSlack = 2;  // slots beyond the receiver's peak: what is sent ahead
 // How long to spin before sleeping. Waking up costs some 50 us, which very short waits avoid; but a
@@ -217,7 +225,7 @@ class WindowTransport final : public Transport {
       for (int i = 0; i < kLooks; ++i) {
         if (queued_ > 0) push_queued();
         if (done()) return true;
-        _mm_pause();
+        pause();
       }
     } while (now() < end);
     const std::uint32_t count = bell_.count();

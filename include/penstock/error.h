@@ -2,7 +2,7 @@
 //
 // Three kinds of failure, one rule each:
 //   an expected "no"            -> a value, std::vector<Problem>: every problem, not the first
-//   bad input, a failing call   -> throw Error{where, what, hint}; only tools/main.cc catches
+//   bad input, a failing call   -> throw Error{where, what, hint}; tools/main.cc prints it
 //   a bug in Penstock           -> assert with the sentence that was believed
 #pragma once
 

@@ -46,14 +46,17 @@ struct RunResult {
   bool root = true;  // false on all processes but one: the rest is empty there
   std::vector<StepRecord> steps;
   std::string parameters_sha256;  // decisions: names, shapes and values; empty for sleep
-  Timeline measured;              // the measured step whose time is the median
-  std::vector<Traffic> traffic;   // by actor
-  CostTable profile;              // what a profiling run measured (profile_steps > 0)
+  // Of `steps`, one whose time is the median: of the last 100, less the first 3, while caches and
+  // page tables fill; the shorter of two in the middle.
+  std::size_t median_step = 0;
+  Timeline measured;             // that step
+  std::vector<Traffic> traffic;  // by actor
+  CostTable profile;             // what a profiling run measured (profile_steps > 0)
 };
 
 struct RunOptions {
   // Steps whose op durations are averaged into RunResult::profile, run before the training steps
-  // and undone afterwards (parameters and data position are as before). 0: no profile.
+  // without learning anything. 0: no profile.
   std::int32_t profile_steps = 0;
   // Called on the root after every step; for progress and metrics.jsonl.
   std::function<void(const StepRecord&)> on_step;
@@ -64,12 +67,11 @@ class Executor {
   virtual ~Executor() = default;
   // This process's rank and the number of processes that mpirun started (0 of 1 without it).
   virtual int rank() const = 0;
-  virtual int size() const = 0;
   // How many of them run on this process's host.
   virtual int processes_here() const = 0;
   // Collective: runs plan.program with one actor per process. Throws on every process alike, and
-  // only the one that speaks() should print: Error when the input is at fault (size() is not the
-  // number of actors: the hint is the mpirun command to use; too little data), RunError when the
+  // only the one that speaks() should print: Error when the input is at fault (processes are not
+  // as many as actors: the hint is the mpirun command to use; too little data), RunError when the
   // run fails (a NaN loss, a failing or missing peer, two processes with different plans). When a
   // process dies, mpirun ends the others, and one of them prints what every actor was doing.
   // PENSTOCK_TRANSPORT chooses "window" (shared memory, the default on one host) or "mpi"; after

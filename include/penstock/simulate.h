@@ -27,13 +27,16 @@ enum class P2p : std::uint8_t {
 std::string_view name(P2p mode);  // "async", "single_stream", "blocking"
 std::optional<P2p> parse_p2p(std::string_view text);
 
+inline constexpr double kMostJitter = 1000;
+inline constexpr double kMostSlowDown = 1000;
+
 struct SimulateOptions {
   P2p p2p = P2p::Async;
   // Each duration is multiplied by 1 + jitter * u, u uniform in [0, 1) from a counter-based
   // generator of (seed, op): the same op gets the same factor under every schedule.
-  double jitter = 0;
+  double jitter = 0;  // at most kMostJitter
   std::uint64_t seed = 0;
-  // slow_down[actor] multiplies that actor's durations; empty: all 1.
+  // slow_down[actor] multiplies that actor's durations, by at most kMostSlowDown; empty: all 1.
   std::vector<double> slow_down = {};
 };
 

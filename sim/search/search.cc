@@ -27,8 +27,9 @@ class Searcher {
   SearchResult run() {
     open_sites();
     const std::int64_t nodes = sites_.front()->instance().nodes();
+    const double orders_per_node = 1.0 * kNodesPerOrder / std::max(nodes, kNodesPerOrder);
     Budget budget(std::max<std::int64_t>(
-        1, options_.budget * kNodesPerOrder / std::max(nodes, kNodesPerOrder)));
+        1, static_cast<std::int64_t>(static_cast<double>(options_.budget) * orders_per_node)));
     // A quarter for list scheduling, shared out evenly.
     const std::int64_t each = budget.left() / 4 / static_cast<std::int64_t>(sites_.size());
     for (const auto& site : sites_) {

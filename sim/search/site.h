@@ -20,7 +20,7 @@ class Site {
   const Instance& instance() const { return instance_; }
   // Empty until plant() or construct() found something.
   const Pool& pool() const { return pool_; }
-  // No order is faster: the ops alone, without the step's end. REQUIRES: bounded().
+  // No order is faster: the ops alone, without the step's end. REQUIRES: find_bound().
   Nanoseconds bound() const { return bound_; }
   bool is_closed() const { return !pool_.empty() && pool_.best().makespan <= bound_; }
 

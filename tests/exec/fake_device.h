@@ -131,8 +131,7 @@ class FakeDevice final : public Device {
     return views;
   }
 
-  void save() override { saved_ = tensors_; }
-  void restore() override { tensors_ = saved_; }
+  void reset_optimizer() override {}
 
  private:
   static constexpr std::int64_t kWidth = 37;
@@ -245,8 +244,7 @@ class FakeDevice final : public Device {
   bool tied_;
   FakeFaults faults_;
   std::int64_t step_ = 0;
-  std::vector<std::vector<Tensor>> tensors_;  // by stage
-  std::vector<std::vector<Tensor>> saved_;
+  std::vector<std::vector<Tensor>> tensors_;   // by stage
   std::vector<std::vector<float>> gradients_;  // by stage
   std::vector<Cell> cells_;
   std::vector<double> losses_;

@@ -105,8 +105,7 @@ class WatchedDevice final : public Device {
   std::vector<ParameterView> parameters(std::int32_t stage) const override {
     return device_->parameters(stage);
   }
-  void save() override { device_->save(); }
-  void restore() override { device_->restore(); }
+  void reset_optimizer() override { device_->reset_optimizer(); }
 
  private:
   // Of a microbatch: a slice of a chunk counts 1 / (slices times the route's chunks on this actor).

@@ -91,22 +91,6 @@ TEST(TrainingOps, InputThenWeightGradientIsTheFullBackward) {
   }
 }
 
-TEST(TrainingOps, RestoreUndoesSteps) {
-  const Model model = text_model(tiny_llama());
-  const Schedule schedule = generate("gpipe", {.actors = 1, .microbatches = 2});
-  const Batch batch = text_batch(4, 2);
-  const RunPlan plan = one_actor_plan(model, schedule, even_split(model, 1), batch, settings(4));
-  Trainer straight(plan);
-  const Trained expected = straight.run(4);
-  Trainer profiled(plan);
-  profiled.device().save();
-  profiled.run(3);
-  profiled.device().restore();
-  const Trained trained = profiled.run(4);
-  EXPECT_EQ(trained.losses, expected.losses);
-  EXPECT_EQ(trained.digests, expected.digests);
-}
-
 // Every tensor's digest, before any step, by split.
 TEST(CpuDevice, InitialValuesDoNotDependOnTheSplit) {
   for (const auto& [name, tiny] : all_tiny_models()) {

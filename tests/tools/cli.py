@@ -20,6 +20,7 @@ def environment():
 
 
 ENVIRONMENT = environment()
+SCRATCH = tempfile.TemporaryDirectory(prefix="penstock-")
 
 
 class Result:
@@ -54,10 +55,11 @@ def run(command, stdin, code, timeout, env=None):
 
 def scratch(name, content):
     """A file with `content` in a fresh folder."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="penstock-")) / name
+    path = scratch_folder() / name
     path.write_text(content)
     return path
 
 
 def scratch_folder():
-    return pathlib.Path(tempfile.mkdtemp(prefix="penstock-"))
+    """A fresh folder, gone when the tests end."""
+    return pathlib.Path(tempfile.mkdtemp(dir=SCRATCH.name))

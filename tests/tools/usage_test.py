@@ -1,7 +1,9 @@
 """Verbs, options, exit codes: what a script relies on."""
 
 import json
+import os
 import pathlib
+import subprocess
 import sys
 
 from cli import CONFIGS, PENSTOCK, ROOT, penstock, run, scratch, scratch_folder
@@ -54,6 +56,25 @@ def an_unknown_option_is_wrong_usage_with_the_nearest_one():
 
 
 @case
+def a_full_disk_is_a_failure():
+    for words in [["list", "schedules"], ["draw", "1f1b", "--actors", "2"], ["--help"],
+                  ["simulate", "--schedule", "1f1b", "--json", "-"]]:
+        with open("/dev/full", "w") as full:
+            process = subprocess.run([PENSTOCK, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert process.returncode == 3 and "standard output" in process.stderr, (words, process)
+
+
+@case
+def names_that_are_not_utf8_are_printed():
+    folder = scratch_folder()
+    path = os.fsencode(folder) + b"/caf\xe9.txt"
+    with open(path, "w") as file:
+        file.write("0: 0F0 0B0\n")
+    for words in [[b"simulate", path, b"--json", b"-"], [b"check", path, b"--json"]]:
+        json.loads(run([os.fsencode(PENSTOCK), *words], "", 0, 60).out)
+
+
+@case
 def wrong_values_of_options_are_wrong_usage():
     penstock("draw", "1f1b", "--actors", "four", code=2)
     penstock("draw", "1f1b", "--actors", "4.5", code=2)
@@ -64,6 +85,8 @@ def wrong_values_of_options_are_wrong_usage():
     penstock("simulate", "--schedule", "1f1b", "--p2p", "sometimes", code=2)
     penstock("simulate", "--schedule", "1f1b", "--lowering", "lineal", code=2)
     penstock("simulate", "--schedule", "1f1b", "--slow-down", "9=2", code=2)
+    penstock("simulate", "--schedule", "1f1b", "--slow-down", "0=5000", code=2)
+    penstock("simulate", "--schedule", "1f1b", "--jitter", "1001", code=2)
     penstock("simulate", "--schedule", "1f1b", "--jitter", "0.1", "--seed", "-1", code=2)
     penstock("simulate", "--schedule", "1f1b", "--costs", "F=1,B=2", "--costs-file", "x", code=2)
 

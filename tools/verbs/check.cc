@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "console.h"
+#include "json_output.h"
 #include "penstock/files.h"
 #include "penstock/formats.h"
 #include "penstock/transports.h"
@@ -89,9 +90,7 @@ int run_check(const Arguments& arguments) {
   const bool valid = std::all_of(files.begin(), files.end(),
                                  [](const Checked& file) { return file.problems.empty(); });
   if (arguments.has("json")) {
-    say(as_json(files, !policies.empty())
-            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-        "\n");
+    say(json_text(as_json(files, !policies.empty())));
     return valid ? 0 : 1;
   }
   if (valid) {

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "console.h"
+#include "json_output.h"
 #include "penstock/files.h"
 #include "penstock/report.h"
 #include "penstock/trace.h"
@@ -18,7 +19,7 @@ int run_compare(const Arguments& arguments) {
     write_file(arguments.text("html"), report_html({.title = a.name, .timelines = {a, b}}));
   }
   if (arguments.has("json")) {
-    write_file(arguments.text("json"), compare_json(a, b).dump(2) + "\n");
+    write_json(arguments.text("json"), compare_json(a, b));
   }
   if (arguments.has("csv")) write_file(arguments.text("csv"), compare_csv(a, b));
   if (!to_stdout) say(compare_table(a, b));

@@ -6,6 +6,7 @@
 
 #include "console.h"
 #include "install.h"
+#include "json_output.h"
 #include "penstock/generate.h"
 #include "penstock/nearest.h"
 #include "search_input.h"
@@ -74,7 +75,7 @@ int run_list(const Arguments& arguments) {
     auto json = nlohmann::ordered_json::array();
     for (const Entry& entry : entries)
       json.push_back({{"name", entry.name}, {"summary", entry.summary}});
-    say(json.dump(2) + "\n");
+    say(json_text(json));
     return 0;
   }
   if (entries.empty()) complain(fmt::format("there are no {} yet", arguments.positional()[0]));

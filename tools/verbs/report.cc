@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "console.h"
+#include "json_output.h"
 #include "penstock/files.h"
 #include "penstock/metrics.h"
 #include "penstock/trace.h"
@@ -34,7 +35,7 @@ int run_report(const Arguments& arguments) {
                report_html({.title = timelines.front().name, .timelines = timelines}));
   }
   if (arguments.has("json")) {
-    write_file(arguments.text("json"), as_json(timelines).dump(2) + "\n");
+    write_json(arguments.text("json"), as_json(timelines));
   }
   if (arguments.has("csv")) write_file(arguments.text("csv"), report_csv(timelines));
   if (to_stdout) return 0;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "console.h"
+#include "json_output.h"
 #include "penstock/experiment.h"
 #include "penstock/files.h"
 #include "penstock/formats.h"
@@ -34,7 +35,8 @@ std::pair<std::int32_t, double> slow_down_entry(const std::string& word) {
   const auto right = has_value ? std::from_chars(word.data() + equals + 1, end, factor)
                                : std::from_chars_result{end, std::errc::invalid_argument};
   const bool good = left.ec == std::errc{} && left.ptr == word.data() + equals &&
-                    right.ec == std::errc{} && right.ptr == end && factor > 0 && factor < 1e6;
+                    right.ec == std::errc{} && right.ptr == end && factor > 0 &&
+                    factor <= kMostSlowDown;
   if (!good || actor < 0) {
     throw UsageError(fmt::format("--slow-down takes ACTOR=FACTOR, as 3=1.5, not '{}'", word));
   }
@@ -60,7 +62,9 @@ SimulateOptions simulate_options(const Arguments& arguments, std::int32_t actors
   if (!p2p)
     throw UsageError(fmt::format("--p2p takes async, single_stream or blocking, not '{}'", mode));
   const double jitter = arguments.number_or("jitter", 0);
-  if (jitter < 0 || jitter > 100) throw UsageError("--jitter takes 0 to 100");
+  if (jitter < 0 || jitter > kMostJitter) {
+    throw UsageError(fmt::format("--jitter takes 0 to {}", kMostJitter));
+  }
   return {.p2p = *p2p,
           .jitter = jitter,
           .seed = static_cast<std::uint64_t>(arguments.count_or("seed", 0)),
@@ -225,32 +229,27 @@ void print_verdicts(const Simulated& simulated) {
   }
 }
 
-void print_explanation(const Timeline& timeline, const Arguments& arguments) {
-  const std::int32_t actor = arguments.integer_or("explain", 0);
-  if (actor < 0 || actor >= timeline.actors) {
-    throw UsageError(fmt::format("--explain {}: actors are 0 to {}", actor, timeline.actors - 1));
-  }
-  say(explain(timeline, actor));
-}
-
 }  // namespace
 
 int run_simulate(const Arguments& arguments) {
   const bool to_stdout = writes_to_stdout(arguments, {"json", "csv", "html", "trace"});
   const Simulated simulated = simulated_of(arguments);
+  // Before anything is written, for there may be no such actor.
+  const std::string explanation =
+      arguments.has("explain")
+          ? explain(simulated.timelines.front(), arguments.integer_or("explain", 0))
+          : std::string();
   if (arguments.has("trace")) {
     write_file(arguments.text("trace"), write_trace(simulated.timelines.front()));
   }
   if (arguments.has("html")) write_file(arguments.text("html"), as_html(simulated));
-  if (arguments.has("json")) {
-    write_file(arguments.text("json"), as_json(simulated).dump(2) + "\n");
-  }
+  if (arguments.has("json")) write_json(arguments.text("json"), as_json(simulated));
   if (arguments.has("csv")) write_file(arguments.text("csv"), as_csv(simulated));
   if (to_stdout) return 0;
   if (simulated.trials) {
     say(trials_table(*simulated.trials));
   } else if (arguments.has("explain")) {
-    print_explanation(simulated.timelines.front(), arguments);
+    say(explanation);
   } else {
     const Timeline& timeline = simulated.timelines.front();
     say(report_table(timeline, measure(timeline)));

@@ -65,7 +65,7 @@ void show_step(const StepRecord& record, const Experiment& experiment) {
   } else {
     line += fmt::format(" | {:.3f} ms", 1e3 * record.seconds);
   }
-  progress(line, record.step == experiment.train.steps);
+  progress(line);
 }
 
 // The given costs, with the profile's messages where they say nothing of messages: what a hop takes
@@ -86,14 +86,14 @@ int run_train(const Arguments& arguments) {
   const Experiment& experiment = prepared.experiment;
   const auto costs = given_costs(experiment, prepared.program.schedule);
   const RunPlan plan = make_run_plan(prepared, costs);
-  // Every process looks, so that all stop alike, before MPI starts, when it cannot be written.
+  // Before MPI starts, so that all stop when it cannot be written.
   const std::string folder = arguments.text_or("out", "");
   if (arguments.has("out") && folder.empty()) throw UsageError("--out needs a folder");
   if (!folder.empty()) ensure_writable_folder(folder);
+  std::optional<MetricsFile> metrics;
+  if (!folder.empty() && launched_rank() == 0) metrics.emplace(folder + "/metrics.jsonl");
   Executor& executor = load_executor();
   note_shared_cores(executor, plan);
-  std::optional<MetricsFile> metrics;
-  if (!folder.empty() && executor.speaks()) metrics.emplace(folder + "/metrics.jsonl");
   RunResult result =
       executor.run(plan, {.profile_steps = kProfileSteps, .on_step = [&](const StepRecord& record) {
                             show_step(record, experiment);
