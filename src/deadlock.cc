@@ -46,10 +46,9 @@ std::vector<std::string> explain(const Program& program, const TransportVerdict&
     const Action& action =
         program
             .actions[static_cast<std::size_t>(stuck.actor)][static_cast<std::size_t>(stuck.action)];
-    sentences.push_back(
-        fmt::format("actor {} waits {} {}", stuck.actor,
-                    action.kind == ActionKind::AwaitRoom ? "for" : "at the",
-                    to_string(program, action)));
+    sentences.push_back(fmt::format("actor {} waits {} {}", stuck.actor,
+                                    action.kind == ActionKind::AwaitRoom ? "for" : "at the",
+                                    to_string(program, action)));
   }
   for (const OutOfOrder& queue : verdict.queues) {
     sentences.push_back(has(program, queue.from, queue.at_from, queue.position));

@@ -70,8 +70,8 @@ struct TransportVerdict {
 };
 
 // Time linear in the actions. Actions other than transfers and AwaitRoom take part in nothing:
-// lower() puts the collectives last, in one order. REQUIRES: each message is sent once, by its `from`, and received
-// once, by its `to` before its consumer. Thread-safe.
+// lower() puts the collectives last, in one order. REQUIRES: each message is sent once, by its
+// `from`, and received once, by its `to` before its consumer. Thread-safe.
 //   Program program = lower(schedule, {.placement = MessagePlacement::Naive});
 //   if (!check_transport(program, TransportKind::Grouped).fine()) { .. }
 TransportVerdict check_transport(const Program& program, TransportKind kind);

@@ -21,11 +21,8 @@ struct ComputeType {
   OpKind kind;
 };
 constexpr ComputeType kComputes[] = {
-    {"F", OpKind::Forward},
-    {"B", OpKind::BackwardInput},
-    {"W", OpKind::BackwardWeight},
-    {"BW", OpKind::Backward},
-    {"R", OpKind::Recompute},
+    {"F", OpKind::Forward},   {"B", OpKind::BackwardInput}, {"W", OpKind::BackwardWeight},
+    {"BW", OpKind::Backward}, {"R", OpKind::Recompute},
 };
 
 // What is derived from the order, and left out.

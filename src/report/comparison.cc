@@ -10,13 +10,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKinds = {"F", "B", "I", "W", "reduce", "norm", "update"};
-
-std::size_t kind_index(const Span& span) {
-  return static_cast<std::size_t>(std::find(kKinds.begin(), kKinds.end(), kind_name(span)) -
-                                  kKinds.begin());
-}
-
 struct Sum {
   double total = 0;
   std::int64_t count = 0;
@@ -25,7 +18,7 @@ struct Sum {
   }
 };
 
-using Sums = std::array<Sum, kKinds.size()>;
+using Sums = std::array<Sum, kSpanKinds.size()>;
 
 // Sums of all spans, then of each stage.
 std::vector<Sums> sums(const Timeline& timeline, std::size_t stages) {
@@ -44,9 +37,9 @@ std::vector<Sums> sums(const Timeline& timeline, std::size_t stages) {
 
 std::vector<KindComparison> kinds_of(const Sums& a, const Sums& b) {
   std::vector<KindComparison> kinds;
-  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+  for (std::size_t kind = 0; kind < kSpanKinds.size(); ++kind) {
     if (a[kind].count + b[kind].count == 0) continue;
-    kinds.push_back({.kind = std::string(kKinds[kind]),
+    kinds.push_back({.kind = std::string(kSpanKinds[kind]),
                      .mean = {a[kind].mean(), b[kind].mean()},
                      .count_a = a[kind].count,
                      .count_b = b[kind].count});

@@ -18,7 +18,7 @@ struct Both {
 
 // Mean duration of the spans of one kind, in nanoseconds, and how many there are.
 struct KindComparison {
-  std::string kind;  // "F", "B", "I", "W", "reduce", "norm", "update"
+  std::string kind;  // of kSpanKinds
   Both mean;
   std::int64_t count_a = 0;
   std::int64_t count_b = 0;

@@ -5,7 +5,6 @@
 namespace penstock {
 namespace {
 constexpr std::string_view kSources[] = {"predicted", "measured", "imported"};
-constexpr std::string_view kOpKindNames[] = {"F", "B", "I", "W", "R", "U"};
 }  // namespace
 
 std::string label(const Span& span) {
@@ -29,16 +28,17 @@ std::string_view name(TimelineSource source) {
   return kSources[static_cast<std::size_t>(source)];
 }
 
-std::string_view kind_name(const Span& span) {
+std::size_t kind_index(const Span& span) {
+  constexpr std::size_t kOps = kOpKinds;
   switch (span.kind) {
     case ActionKind::ReduceGradients:
-      return "reduce";
+      return kOps;
     case ActionKind::GlobalNorm:
-      return "norm";
+      return kOps + 1;
     case ActionKind::Update:
-      return "update";
+      return kOps + 2;
     default:
-      return kOpKindNames[static_cast<std::size_t>(span.op.kind)];
+      return static_cast<std::size_t>(span.op.kind);
   }
 }
 

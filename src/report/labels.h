@@ -1,6 +1,8 @@
 // File: labels.h. What a span, a transfer and a timeline are called, in files and on screens.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,8 +17,11 @@ std::string label(const Transfer& transfer);
 // "predicted", "measured", "imported".
 std::string_view name(TimelineSource source);
 
-// The colour and group of a span: "F", "B", "I", "W" for ops, else "reduce", "norm", "update".
-std::string_view kind_name(const Span& span);
+// The colours and groups of spans, in the order of reports and of the page's KIND_NAMES: the op
+// kinds, then what ends a step. kind_index(span) is the place in it.
+inline constexpr std::array<std::string_view, kOpKinds + 3> kSpanKinds = {
+    "F", "B", "I", "W", "R", "U", "reduce", "norm", "update"};
+std::size_t kind_index(const Span& span);
 
 // Whether a span is work (busy) or an exchange that the others wait in.
 constexpr bool is_collective(ActionKind kind) {

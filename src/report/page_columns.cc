@@ -6,6 +6,7 @@
 
 #include "penstock/metrics.h"
 #include "report/json_text.h"
+#include "report/labels.h"
 #include "report/producers.h"
 
 namespace penstock {
@@ -18,20 +19,6 @@ void append_column(std::string& out, Commas& commas, std::string_view name,
   Commas values;
   for (const Row& row : rows) append(out, "{}{}", values.next(), value(row));
   out += "]";
-}
-
-// Index into the page's KIND_NAMES: the op kinds, then reduce, norm, update.
-int kind_index(const Span& span) {
-  switch (span.kind) {
-    case ActionKind::ReduceGradients:
-      return kOpKinds;
-    case ActionKind::GlobalNorm:
-      return kOpKinds + 1;
-    case ActionKind::Update:
-      return kOpKinds + 2;
-    default:
-      return static_cast<int>(span.op.kind);
-  }
 }
 
 // 1 and 2 for the two ops of a pair that overlap in time, else 0.

@@ -64,8 +64,8 @@ TEST(SailSg, RefusesWhatAScheduleCannotHold) {
                            node("POST_VALIDATION", 0, 0, 0, 0) + "," +
                            node("OFFLOAD_SEND_START", 0, 0, 0, 0) + "," +
                            node("OFFLOAD_SEND_START", 0, 1, 0, 0) + "," +
-                           node("F", 0, 1, 0, 0, "\"need_recompute\": true") +
-                           "," + node("IF", 0, 0, 0, 0) + "," + node("X", 0, 0, 0, 0) + "," +
+                           node("F", 0, 1, 0, 0, "\"need_recompute\": true") + "," +
+                           node("IF", 0, 0, 0, 0) + "," + node("X", 0, 0, 0, 0) + "," +
                            node("F", 1, 0, 0, 0) + ", {\"type\": \"F\", \"microbach\": 2}, 7]]";
   EXPECT_EQ(
       sailsg_message(json),

@@ -135,7 +135,7 @@ TEST(ReportCsv, ARowPerActorOfEachTimeline) {
   EXPECT_EQ(shown[0],
             "schedule,source,actor,makespan_s,busy_s,utilization,peak_in_flight,peak_bytes,"
             "idle_warmup_s,idle_drain_s,idle_dependency_s,idle_p2p_s,idle_collective_s,"
-            "idle_blocked_s,idle_data_s,idle_padding_s");
+            "idle_blocked_s,idle_data_s,idle_padding_s,recompute_s,weight_versions");
   EXPECT_THAT(shown[1], ::testing::StartsWith("1f1b,predicted,0,0.0351,0.0245,"));
   EXPECT_THAT(shown[8], ::testing::StartsWith("\"a,\"\"b\"\"\",measured,3,0.0351,0.0245,"));
 }

@@ -108,7 +108,10 @@ class Maker {
     timeline.transfers = std::move(transfers_);
     for (std::int32_t a = 0; a < sample_.actors; ++a) {
       Lane& lane = lanes_[static_cast<std::size_t>(a)];
-      timeline.stages.push_back({a, a, sample_.activation_bytes, sample_.weight_bytes});
+      timeline.stages.push_back({.actor = a,
+                                 .part = a,
+                                 .activation_bytes = sample_.activation_bytes,
+                                 .weight_bytes = sample_.weight_bytes});
       lane.spans.push_back({.kind = ActionKind::Update,
                             .op = {.stage = a},
                             .actor = a,

@@ -172,8 +172,8 @@ TEST(Queues, ASlowStageSetsThePace) {
 TEST(Queues, ThePublishedGainsAreBalances) {
   const auto gain = [](double longest) {
     const int items = 4096;
-    const Program program = lowered(generate(
-        "local", {.actors = 4, .microbatches = items, .option = {{"variant", "ppll"}}}));
+    const Program program = lowered(
+        generate("local", {.actors = 4, .microbatches = items, .option = {{"variant", "ppll"}}}));
     CostTable costs = parse_costs("F=1,B=2", 4);
     double sum = 0;
     for (std::size_t k = 0; k < 4; ++k) {
