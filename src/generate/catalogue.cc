@@ -47,8 +47,8 @@ constexpr Generator kGenerators[] = {
     {"forward_only", "inference: forwards alone", "", "", &forward_only},
     {"local", "losses inside the model: gradients stay in windows of stages", "",
      "variant window stride combine aux capacity update_every", &local},
-    {"pipedream_2bw", "asynchronous: no flush between steps, two versions of the weights", "",
-     "steps", &pipedream_2bw},
+    {"pipedream_2bw", "asynchronous: no flush between steps, two weight versions", "", "steps",
+     &pipedream_2bw},
 };
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
