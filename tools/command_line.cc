@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "penstock/nearest.h"
+#include "words.h"
 
 namespace penstock {
 namespace {
@@ -111,12 +112,11 @@ std::int32_t Arguments::count_or(std::string_view name, std::int32_t fallback) c
 double Arguments::number_or(std::string_view name, double fallback) const {
   if (!has(name)) return fallback;
   const std::string& typed = text(name);
-  double value = 0;
-  const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
-  if (error != std::errc{} || end != typed.data() + typed.size() || !std::isfinite(value)) {
+  const std::optional<double> value = parse_number<double>(typed);
+  if (!value || !std::isfinite(*value)) {
     throw UsageError(fmt::format("--{} takes a number, not '{}'", name, typed));
   }
-  return value;
+  return *value;
 }
 
 Arguments CommandLine::parse(const Verb& verb, std::span<const std::string> words) {

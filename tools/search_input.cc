@@ -1,7 +1,7 @@
 #include "search_input.h"
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,19 +10,10 @@
 
 #include "penstock/nearest.h"
 #include "schedule_input.h"
+#include "words.h"
 
 namespace penstock {
 namespace {
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
 
 // Reads the options one by one and keeps what is wrong.
 class OptionReader {
@@ -73,11 +64,8 @@ class OptionReader {
 
   template <class Value>
   Value parse(const char* key, std::string_view text, Value least, Value otherwise) {
-    Value value{};
-    const char* const last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data(), last, value);
-    if (error == std::errc{} && end == last && value >= least && static_cast<double>(value) <= 4e18)
-      return value;
+    const std::optional<Value> value = parse_number<Value>(text);
+    if (value && *value >= least && static_cast<double>(*value) <= 4e18) return *value;
     refuse(key, fmt::format("'{}' is no number from {} on", text, least),
            fmt::format("for example {}=4", key));
     return otherwise;

@@ -1,59 +1,40 @@
 #include "trials_input.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "penstock/error.h"
 #include "schedule_input.h"
+#include "words.h"
 
 namespace penstock {
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> pieces;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    pieces.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return pieces;
-}
-
-std::optional<std::int32_t> whole_number(const std::string& text) {
-  std::int32_t value = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc{} || end != last) return std::nullopt;
-  return value;
-}
-
-void set(GenerateOptions& options, const std::string& piece) {
+void set(GenerateOptions& options, std::string_view piece) {
   const std::size_t equals = piece.find('=');
   if (equals == std::string::npos || equals == 0) {
     throw UsageError(fmt::format("--schedule: '{}' is not key=value, as chunks=2", piece));
   }
-  const std::string key = piece.substr(0, equals);
-  const std::string value = piece.substr(equals + 1);
+  const std::string key(piece.substr(0, equals));
+  const std::string value(piece.substr(equals + 1));
   const bool is_size = key == "chunks" || key == "slices";
   if (!is_size) {
     options.option[key] = value;
     return;
   }
-  const auto number = whole_number(value);
+  const auto number = parse_number<std::int32_t>(value);
   if (!number)
     throw UsageError(fmt::format("--schedule: {} takes a whole number, not '{}'", key, value));
   (key == "chunks" ? options.chunks : options.slices) = *number;
 }
 
 // "8" or "4:64" or "4:64:4".
-void append_counts(const std::string& piece, std::vector<std::int32_t>& counts) {
+void append_counts(std::string_view piece, std::vector<std::int32_t>& counts) {
   std::vector<std::int32_t> numbers;
-  for (const std::string& text : split(piece, ':')) {
-    const auto number = whole_number(text);
+  for (const std::string_view text : split(piece, ':')) {
+    const auto number = parse_number<std::int32_t>(text);
     if (!number || *number < 1 || *number > 1'000'000) {
       throw UsageError(fmt::format("--sweep: '{}' is no number of microbatches", text));
     }
@@ -87,15 +68,16 @@ Trial run_trial(const ScheduleRequest& request,
 
 std::vector<ScheduleRequest> schedule_requests(const Arguments& arguments) {
   std::vector<ScheduleRequest> requests;
-  for (const std::string& entry : split(arguments.text("schedule"), ',')) {
+  for (const std::string_view entry : split(arguments.text("schedule"), ',')) {
     if (entry.empty()) throw UsageError("--schedule names no schedule between two commas");
-    std::vector<std::string> pieces = split(entry, ':');
+    const std::vector<std::string_view> pieces = split(entry, ':');
     if (pieces.front().find('=') != std::string::npos) {
       throw UsageError(fmt::format(
           "--schedule: '{}' is no name; options stand behind the name, each after a ':'",
           pieces.front()));
     }
-    ScheduleRequest request{entry, pieces.front(), generate_options(arguments)};
+    ScheduleRequest request{std::string(entry), std::string(pieces.front()),
+                            generate_options(arguments)};
     for (std::size_t i = 1; i < pieces.size(); ++i) set(request.options, pieces[i]);
     requests.push_back(std::move(request));
   }
@@ -108,7 +90,8 @@ std::vector<std::int32_t> microbatch_counts(const Arguments& arguments) {
     throw UsageError("--sweep and --microbatches exclude each other");
   }
   std::vector<std::int32_t> counts;
-  for (const std::string& piece : split(arguments.text("sweep"), ',')) append_counts(piece, counts);
+  for (const std::string_view piece : split(arguments.text("sweep"), ','))
+    append_counts(piece, counts);
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   constexpr std::size_t kMost = 1000;

@@ -1,7 +1,6 @@
 #include "penstock/simulate.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,27 +19,20 @@
 #include "search_input.h"
 #include "trials_input.h"
 #include "verbs.h"
+#include "words.h"
 
 namespace penstock {
 namespace {
 
 // A:X of --slow-down A=X.
 std::pair<std::int32_t, double> slow_down_entry(const std::string& word) {
-  std::int32_t actor = -1;
-  double factor = 0;
-  const std::size_t equals = std::min(word.find('='), word.size());
-  const char* end = word.data() + word.size();
-  const auto left = std::from_chars(word.data(), word.data() + equals, actor);
-  const bool has_value = equals < word.size();
-  const auto right = has_value ? std::from_chars(word.data() + equals + 1, end, factor)
-                               : std::from_chars_result{end, std::errc::invalid_argument};
-  const bool good = left.ec == std::errc{} && left.ptr == word.data() + equals &&
-                    right.ec == std::errc{} && right.ptr == end && factor > 0 &&
-                    factor <= kMostSlowDown;
-  if (!good || actor < 0) {
+  const std::vector<std::string_view> pieces = split(word, '=');
+  const auto actor = parse_number<std::int32_t>(pieces[0]);
+  const auto factor = parse_number<double>(pieces.size() == 2 ? pieces[1] : "");
+  if (!actor || *actor < 0 || !factor || !(*factor > 0 && *factor <= kMostSlowDown)) {
     throw UsageError(fmt::format("--slow-down takes ACTOR=FACTOR, as 3=1.5, not '{}'", word));
   }
-  return {actor, factor};
+  return {*actor, *factor};
 }
 
 std::vector<double> slow_downs(const Arguments& arguments, std::int32_t actors) {
