@@ -54,7 +54,10 @@ Trial run_trial(const ScheduleRequest& request,
                 const std::function<Timeline(const ScheduleRequest&)>& simulate,
                 std::vector<Problem>& refusal) {
   try {
-    return trial_of(simulate(request));
+    const Timeline timeline = simulate(request);
+    // A generator without a flush gives several steps of so many microbatches.
+    const bool generated = find_generator(request.name) != nullptr;
+    return trial_of(timeline, generated ? timeline.microbatches / request.options.microbatches : 1);
   } catch (const RunError&) {
     throw;
   } catch (const Error& error) {

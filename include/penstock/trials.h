@@ -20,12 +20,15 @@ struct Trial {
   double bubble_ratio_span = 0;
   double peak_in_flight = 0;    // microbatch activations
   std::int64_t peak_bytes = 0;  // weights + activations; 0: unknown
-  double weight_copies = 0;     // 2 where two routes hold mirrored copies of the model
-  std::int64_t messages = 0;    // per step, over all actors
+  // 2 where two routes hold mirrored copies of the model, or two versions of it are needed at once.
+  double weight_copies = 0;
+  std::int64_t messages = 0;  // per step, over all actors
   std::int64_t message_bytes = 0;
 };
 
-Trial trial_of(const Timeline& timeline);
+// `steps`: how many steps in a row the timeline is, where there is no flush between them; times and
+// messages are the mean of these.
+Trial trial_of(const Timeline& timeline, std::int32_t steps = 1);
 
 // Every schedule at every number of microbatches.
 struct Trials {

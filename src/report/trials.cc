@@ -16,18 +16,21 @@ double copies_of(const std::vector<TimelineStage>& stages) {
 
 }  // namespace
 
-Trial trial_of(const Timeline& timeline) {
+Trial trial_of(const Timeline& timeline, std::int32_t steps) {
   const Metrics metrics = measure(timeline);
-  Trial trial{.makespan = metrics.makespan,
+  Trial trial{.makespan = metrics.makespan / steps,
               .bubble_ratio = metrics.bubble_ratio,
               .bubble_ratio_span = metrics.bubble_ratio_span,
-              .weight_copies = copies_of(timeline.stages),
-              .messages = static_cast<std::int64_t>(timeline.transfers.size())};
+              .messages = static_cast<std::int64_t>(timeline.transfers.size()) / steps};
+  std::int32_t versions = 1;
   for (const ActorMetrics& actor : metrics.actors) {
     trial.peak_in_flight = std::max(trial.peak_in_flight, actor.peak_in_flight);
     trial.peak_bytes = std::max(trial.peak_bytes, actor.peak_bytes);
+    versions = std::max(versions, actor.weight_versions);
   }
+  trial.weight_copies = versions * copies_of(timeline.stages);
   for (const Transfer& transfer : timeline.transfers) trial.message_bytes += transfer.bytes;
+  trial.message_bytes /= steps;
   return trial;
 }
 

@@ -182,6 +182,17 @@ def several_schedules_make_a_table_and_a_list():
 
 
 @case
+def schedules_of_several_steps_are_compared_by_the_step():
+    one, many = penstock("simulate", "--schedule", "1f1b,pipedream_2bw", "--actors", 4,
+                         "--microbatches", 8, "--costs", "F=1,B=2", "--json", "-").json()["trials"]
+    assert one["makespan_s"] == 0.033
+    assert abs(many["makespan_s"] - (3 * 8 * 3 + 9) / 3 / 1000) < 1e-9, many
+    assert one["messages"] == many["messages"] == 48
+    assert one["weight_copies"] == 1 and many["weight_copies"] == 2
+    assert many["bubble_ratio"] < one["bubble_ratio"] / 2
+
+
+@case
 def a_sweep_says_who_overtakes_whom():
     words = ["simulate", "--schedule", "gpipe,interleaved_1f1b:chunks=2", "--actors", 4,
              "--sweep", "4:16", "--costs", "F=1,B=2,latency=0.6", "--per-actor"]
