@@ -66,6 +66,7 @@ class Planner {
     }
     for (const Compute& compute : program.computes) {
       if (compute.actor != actor) continue;
+      if (compute.op.kind > OpKind::BackwardWeight) continue;
       OpKind& last = last_reader_[cell(compute.op.stage, compute.op)];
       last = std::max(last, compute.op.kind);  // F < B < I < W: a later kind reads last
     }
@@ -255,9 +256,6 @@ std::vector<Problem> executable_problems(const Program& program) {
     return std::ranges::any_of(program.computes,
                                [=](const Compute& c) { return c.op.kind == kind; });
   };
-  if (runs(OpKind::Recompute)) {
-    problems.push_back({program.schedule.name, "recomputation is not executable yet", kHint});
-  }
   if (runs(OpKind::Update)) {
     problems.push_back({program.schedule.name,
                         "updates inside the order (asynchronous) are not executable yet: a flush "

@@ -15,6 +15,7 @@ namespace penstock {
 // What the executor knows of a stage before the first step.
 struct StageInfo {
   std::int64_t activation_bytes = 0;
+  std::int64_t kept_bytes = 0;  // of those, from F to R
   std::int64_t weight_bytes = 0;
 };
 

@@ -39,13 +39,12 @@ double parameters_of(const Model& model, std::int32_t first, std::int32_t end) {
   return sum;
 }
 
-// Slices of microbatches that `stage` keeps activations of at once.
-double peak_in_flight(const Program& program, std::int32_t stage) {
+Slots slots_of(const Program& program, std::int32_t stage) {
   std::vector<Op> ops;
   for (const Compute& compute : program.computes) {
     if (compute.op.stage == stage) ops.push_back(compute.op);
   }
-  return share_out(ops, Units(program.schedule.pipeline)).kept_count;
+  return share_out(ops, Units(program.schedule.pipeline));
 }
 
 }  // namespace
@@ -65,8 +64,10 @@ double least_bytes(const RunPlan& plan, std::int32_t actor) {
     const std::int32_t first = plan.split.first[part];
     const std::int32_t end = plan.split.first[part + 1];
     floats += 4 * parameters_of(*plan.model, first, end);
-    const double in_flight = peak_in_flight(plan.program, static_cast<std::int32_t>(s));
-    floats += in_flight * (end - first) * boundary;
+    const Slots slots = slots_of(plan.program, static_cast<std::int32_t>(s));
+    const bool remakes = slots.remade_count > 0 && plan.recompute == RecomputeChoice::Full;
+    const double outputs = remakes ? slots.remade_count : slots.kept_count;
+    floats += outputs * (end - first) * boundary;
   }
   return floats * sizeof(float);
 }

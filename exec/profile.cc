@@ -220,6 +220,8 @@ CostTable measure_profile(const RunPlan& plan, const RunOptions& options, StepRu
     costs.message = boundary_cost(pipeline, number, next[s],
                                   boundary_bytes(pipeline, number, runner.device()), probed);
     costs.activation_bytes = info.activation_bytes;
+    const bool recomputes = costs.op[static_cast<std::size_t>(OpKind::Recompute)].has_value();
+    if (recomputes) costs.kept_bytes = info.kept_bytes;
     costs.weight_bytes = info.weight_bytes;
     table.stages.push_back(std::move(costs));
   }

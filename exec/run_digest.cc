@@ -64,6 +64,7 @@ std::string plan_digest(const RunPlan& plan, const RunOptions& options) {
   write(out, plan.train);
   if (plan.model) write(out, *plan.model);
   for (const std::int32_t first : plan.split.first) out.number(first);
+  out.number(static_cast<std::int64_t>(plan.recompute));
   out.number(plan.batch.global).number(plan.batch.micro).number(plan.batch.sequence);
   if (!plan.costs.stages.empty()) out.text(write_costs(plan.costs));
   return sha256(out.bytes());

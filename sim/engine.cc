@@ -12,29 +12,15 @@ bool is_step_end(ActionKind kind) {
   return kind >= ActionKind::ReduceGradients;
 }
 
-// The input of a whole microbatch: its messages over the boundary in front of the stage.
-std::int64_t input_bytes(const Pipeline& pipeline, const CostTable& costs, std::int32_t before) {
-  if (before < 0) return 0;  // tokens
-  const MessageCost& message = costs.stages[static_cast<std::size_t>(before)].message;
-  std::int64_t bytes = 0;
-  for (std::int32_t slice = 0; slice < pipeline.microbatches.front().slices(); ++slice) {
-    bytes += message.bytes_of(slice);
-  }
-  return bytes;
-}
-
 std::vector<TimelineStage> stages_of(const Pipeline& pipeline, const CostTable& costs) {
   std::vector<TimelineStage> stages;
   stages.reserve(pipeline.stages.size());
-  const std::vector<std::int32_t> before = previous_on_route(pipeline);
+  const std::vector<std::int64_t> kept = kept_bytes(costs, pipeline);
   for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-    const std::int64_t all = costs.stages[i].activation_bytes;
-    const std::int64_t kept =
-        costs.stages[i].kept_bytes.value_or(input_bytes(pipeline, costs, before[i]));
     stages.push_back({.actor = pipeline.stages[i].actor,
                       .part = pipeline.stages[i].part,
-                      .activation_bytes = all,
-                      .kept_bytes = std::min(kept, all),
+                      .activation_bytes = costs.stages[i].activation_bytes,
+                      .kept_bytes = kept[i],
                       .weight_bytes = costs.stages[i].weight_bytes});
   }
   for (std::size_t route = 0; route < pipeline.routes.size(); ++route) {

@@ -64,6 +64,26 @@ CostTable uniform_costs(std::int32_t stages, const StageCosts& costs) {
   return table;
 }
 
+std::vector<std::int64_t> kept_bytes(const CostTable& costs, const Pipeline& pipeline) {
+  // The input of a whole microbatch: its messages over the boundary in front of the stage.
+  const auto input = [&](std::int32_t before) {
+    std::int64_t bytes = 0;
+    for (std::int32_t slice = 0; slice < pipeline.microbatches.front().slices(); ++slice) {
+      bytes += costs.stages[static_cast<std::size_t>(before)].message.bytes_of(slice);
+    }
+    return bytes;
+  };
+  const std::vector<std::int32_t> before = previous_on_route(pipeline);
+  std::vector<std::int64_t> kept;
+  for (std::size_t stage = 0; stage < before.size(); ++stage) {
+    const StageCosts& given = costs.stages[stage];
+    const std::int64_t tokens = 0;  // of a first stage: they are there anyway
+    const std::int64_t least = before[stage] < 0 ? tokens : input(before[stage]);
+    kept.push_back(std::min(given.kept_bytes.value_or(least), given.activation_bytes));
+  }
+  return kept;
+}
+
 std::optional<Problem> too_slow(const MessageCost& message, const std::string& where) {
   if (occupancy_ns(message.largest(), message.bytes_per_s) <= kLongestMs * 1e6) return std::nullopt;
   return Problem{where,

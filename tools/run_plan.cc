@@ -16,11 +16,13 @@ RunPlan make_run_plan(const Prepared& prepared, const std::optional<CostTable>& 
     throw Error(experiment.file, "'model' is missing: there is nothing to train",
                 "name a config.json, or set \"device\": \"sleep\"");
   }
+  const bool selective = experiment.recompute == RecomputeChoice::Selective;
   return {.program = prepared.program,
           .model = sleeps ? std::nullopt : experiment.model,
           .split = prepared.split,
           .batch = experiment.batch,
           .train = experiment.train,
+          .recompute = selective ? RecomputeChoice::Selective : RecomputeChoice::Full,
           .costs = costs.value_or(CostTable{})};
 }
 

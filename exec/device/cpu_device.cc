@@ -50,7 +50,8 @@ StageSizes make_sizes(const RunPlan& plan) {
   return {.tokens = plan.batch.sequence,
           .units = Units(plan.program.schedule.pipeline),
           .slices = batch_shape(plan),
-          .gradient_scale = static_cast<float>(1.0 / static_cast<double>(tokens))};
+          .gradient_scale = static_cast<float>(1.0 / static_cast<double>(tokens)),
+          .recompute = plan.recompute};
 }
 
 std::vector<Op> ops_of_stage(const Program& program, std::int32_t stage) {
@@ -152,6 +153,7 @@ class CpuDevice final : public Device {
   std::int64_t activation_bytes(std::int32_t stage) const override {
     return at(stage).activation_bytes();
   }
+  std::int64_t kept_bytes(std::int32_t stage) const override { return at(stage).kept_bytes(); }
   std::int64_t weight_bytes(std::int32_t stage) const override { return at(stage).weight_bytes(); }
 
   void begin_step(std::int64_t step) override {

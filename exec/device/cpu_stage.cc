@@ -13,6 +13,12 @@ std::span<float> slice(AlignedVector<float>& values, const PartTensor& tensor) {
   return std::span<float>(values).subspan(tensor.offset, tensor.size());
 }
 
+RecomputeChoice choice_for(std::span<const Op> order, RecomputeChoice asked_for) {
+  const bool recomputes =
+      std::ranges::any_of(order, [](const Op& op) { return op.kind == OpKind::Recompute; });
+  return recomputes ? asked_for : RecomputeChoice::None;
+}
+
 }  // namespace
 
 CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& sizes,
@@ -21,10 +27,12 @@ CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& size
       hidden_(model.hidden),
       slots_(share_out(order, sizes.units)),
       parameters_(model, blocks),
-      part_(model, blocks, sizes.tokens, sizes.slices, sizes.gradient_scale, parameters_),
+      part_(model, blocks, sizes.tokens, sizes.slices, sizes.gradient_scale, parameters_,
+            choice_for(order, sizes.recompute)),
       first_moments_(parameters_.values().size(), 0.0f),
       second_moments_(parameters_.values().size(), 0.0f),
       activations_(static_cast<std::size_t>(slots_.kept_count)),
+      remade_(static_cast<std::size_t>(slots_.remade_count)),
       gradients_(static_cast<std::size_t>(slots_.gradient_count)),
       inputs_(sizes.units.count()),
       kept_(sizes.units.count()),
@@ -35,9 +43,13 @@ CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& size
   }
   // Each buffer fits every slice; carved once here, so that layouts have their storage.
   for (const TokenSlice& slice : sizes_.slices) {
+    const KeptValues values = part_.kept_values(slice);
+    for (AlignedVector<float>& each : remade_) {
+      each.resize(std::max(each.size(), values.remade));
+    }
     for (Activations& each : activations_) {
-      each.buffer.resize(std::max(each.buffer.size(), part_.kept_values(slice)));
-      part_.carve_kept(each.buffer.data(), slice, each.layout);
+      each.buffer.resize(std::max(each.buffer.size(), values.lasting));
+      part_.carve_kept(each.buffer.data(), nullptr, slice, each.layout);
     }
     for (OutputGradients& each : gradients_) {
       each.buffer.resize(std::max(each.buffer.size(), part_.gradient_values(slice)));
@@ -54,6 +66,7 @@ void CpuStage::begin_step() {
 void CpuStage::run(const Op& op, TokenRows tokens, std::span<const float> input,
                    std::span<float> output) {
   if (op.kind == OpKind::Forward) forward(op, tokens, input, output);
+  if (op.kind == OpKind::Recompute) recompute(op);
   if (gives_input_gradient(op.kind)) backward_input(op, input, output);
   if (gives_weight_gradient(op.kind)) backward_weight(op);
 }
@@ -75,6 +88,14 @@ CpuStage::OutputGradients& CpuStage::output_gradients(std::size_t unit) {
   return gradients_[static_cast<std::size_t>(slot)];
 }
 
+// Lays the slice out, with what is made again in buffer `remade`; -1: nothing is.
+void CpuStage::carve(std::size_t unit, std::int32_t remade) {
+  Activations& kept = activations(unit);
+  float* const again = remade < 0 ? nullptr : remade_[static_cast<std::size_t>(remade)].data();
+  part_.carve_kept(kept.buffer.data(), again, sizes_.slices[unit], kept.layout);
+  kept_[unit] = &kept.layout;
+}
+
 void CpuStage::forward(const Op& op, TokenRows tokens, std::span<const float> input,
                        std::span<float> output) {
   const std::size_t unit = sizes_.units.of(op);
@@ -86,10 +107,14 @@ void CpuStage::forward(const Op& op, TokenRows tokens, std::span<const float> in
                    .x = rows_of(slice, input),
                    .earlier_kept = std::span(kept_).subspan(first, unit - first),
                    .earlier_gradients = {}};
-  Activations& kept = activations(unit);
-  part_.carve_kept(kept.buffer.data(), slice, kept.layout);
-  kept_[unit] = &kept.layout;
-  losses_[unit] = part_.forward(inputs_[unit], kept.layout, rows_of(slice, output));
+  carve(unit, slots_.at_first[unit]);
+  losses_[unit] = part_.forward(inputs_[unit], activations(unit).layout, rows_of(slice, output));
+}
+
+void CpuStage::recompute(const Op& op) {
+  const std::size_t unit = sizes_.units.of(op);
+  carve(unit, slots_.remade[unit]);
+  part_.make_again(inputs_[unit], activations(unit).layout);
 }
 
 // The last slice adds to the gradients of all slices' keys and values.
@@ -117,12 +142,26 @@ void CpuStage::backward_weight(const Op& op) {
   if (--weight_gradients_left_ == 0) parameters_.fold_tied();
 }
 
-// Of a whole microbatch, the largest one.
 std::int64_t CpuStage::activation_bytes() const {
+  return bytes_of_microbatch(true);
+}
+
+std::int64_t CpuStage::kept_bytes() const {
+  return bytes_of_microbatch(false);
+}
+
+// Of a whole microbatch, the largest one; the activation that it gets included, which stays where
+// it was received.
+std::int64_t CpuStage::bytes_of_microbatch(bool with_remade) const {
   std::size_t largest = 0;
   for (std::size_t unit = 0, values = 0; unit < sizes_.slices.size(); ++unit) {
     const TokenSlice& slice = sizes_.slices[unit];
-    values = (slice.first == 0 ? 0 : values) + part_.kept_values(slice);
+    const KeptValues kept = part_.kept_values(slice);
+    const std::size_t input = part_.is_first() ? 0
+                                               : static_cast<std::size_t>(slice.rows()) *
+                                                     static_cast<std::size_t>(hidden_);
+    values =
+        (slice.first == 0 ? 0 : values) + input + kept.lasting + (with_remade ? kept.remade : 0);
     largest = std::max(largest, values);
   }
   return static_cast<std::int64_t>(largest * sizeof(float));

@@ -18,8 +18,9 @@ namespace penstock {
 struct StageSizes {
   int tokens = 0;  // per sequence
   Units units;
-  std::vector<TokenSlice> slices;  // [unit]
-  float gradient_scale = 1;        // 1 / tokens of the whole batch
+  std::vector<TokenSlice> slices;                     // [unit]
+  float gradient_scale = 1;                           // 1 / tokens of the whole batch
+  RecomputeChoice recompute = RecomputeChoice::Full;  // on stages that have an R
 };
 
 // The tokens of one slice; they stay the caller's.
@@ -40,6 +41,7 @@ class CpuStage {
   double loss_sum(std::size_t unit) const { return losses_[unit]; }
 
   std::int64_t activation_bytes() const;
+  std::int64_t kept_bytes() const;
   std::int64_t weight_bytes() const;
   std::span<float> shared_gradient();
   std::span<float> gradients() { return parameters_.gradients(); }
@@ -52,7 +54,7 @@ class CpuStage {
   // Buffers for one slice in flight.
   struct Activations {
     AlignedVector<float> buffer;
-    PartKept<float> layout;
+    PartKept<float> layout;  // of this buffer and, with recomputation, one of remade_
   };
   struct OutputGradients {
     AlignedVector<float> buffer;
@@ -61,9 +63,12 @@ class CpuStage {
 
   void forward(const Op& op, TokenRows tokens, std::span<const float> input,
                std::span<float> output);
+  void recompute(const Op& op);
   void backward_input(const Op& op, std::span<const float> input, std::span<float> output);
   void backward_weight(const Op& op);
   Activations& activations(std::size_t unit);
+  void carve(std::size_t unit, std::int32_t remade);
+  std::int64_t bytes_of_microbatch(bool with_remade) const;
   OutputGradients& output_gradients(std::size_t unit);
   void open_gradients(std::int32_t microbatch);
   template <class T>
@@ -77,6 +82,7 @@ class CpuStage {
   AlignedVector<float> first_moments_;
   AlignedVector<float> second_moments_;
   std::vector<Activations> activations_;
+  std::vector<AlignedVector<float>> remade_;
   std::vector<OutputGradients> gradients_;
   std::vector<PartInput<float>> inputs_;      // [unit], from F to its backward
   std::vector<const PartKept<float>*> kept_;  // [unit], likewise

@@ -38,8 +38,10 @@ class Device {
   // Floats of the activation that leaves op.stage for the op's microbatch and slice (0 on the last
   // stage of a route). Of any stage, also another actor's.
   virtual std::int64_t boundary_floats(const Op& op) const = 0;
-  // For the memory report: kept from F to B or W per microbatch; weights, gradients, optimizer.
+  // For the memory report: held from F to B or W per microbatch, the stage's input included; of
+  // that, from F to R, where there is an R; weights, gradients, optimizer.
   virtual std::int64_t activation_bytes(std::int32_t stage) const = 0;
+  virtual std::int64_t kept_bytes(std::int32_t stage) const = 0;
   virtual std::int64_t weight_bytes(std::int32_t stage) const = 0;
 
   // Zeroes gradients and picks the tokens of step `step` (from 0).
@@ -48,7 +50,8 @@ class Device {
   // Runs one op. F: `input` the activation (empty on the first stage), `output` the activation
   // (empty on the last). B, I: `input` the gradient of the stage's output (empty on the last
   // stage), `output` that of its input (empty on the first). W: both empty; what it needs was kept
-  // by I. `input` of F must stay unchanged until the op's B or W has run. A slice's F attends to
+  // by I. R: both empty; F kept only what that takes. `input` of F must stay unchanged until the
+  // op's B or W has run. A slice's F attends to
   // the keys and values that the F of the slices before it kept; its B or I adds to their
   // gradients.
   virtual void run(const Op& op, std::span<const float> input, std::span<float> output) = 0;

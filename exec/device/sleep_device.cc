@@ -15,7 +15,9 @@ constexpr std::int64_t kLargestMessage = 1 << 14;  // floats: real messages, but
 class SleepDevice final : public Device {
  public:
   explicit SleepDevice(const RunPlan& plan)
-      : costs_(plan.costs), next_(next_on_route(plan.program.schedule.pipeline)) {}
+      : costs_(plan.costs),
+        next_(next_on_route(plan.program.schedule.pipeline)),
+        kept_(penstock::kept_bytes(plan.costs, plan.program.schedule.pipeline)) {}
 
   bool learns() const override { return false; }
 
@@ -27,6 +29,9 @@ class SleepDevice final : public Device {
   }
   std::int64_t activation_bytes(std::int32_t stage) const override {
     return at(stage).activation_bytes;
+  }
+  std::int64_t kept_bytes(std::int32_t stage) const override {
+    return kept_[static_cast<std::size_t>(stage)];
   }
   std::int64_t weight_bytes(std::int32_t stage) const override { return at(stage).weight_bytes; }
 
@@ -56,6 +61,7 @@ class SleepDevice final : public Device {
 
   const CostTable& costs_;
   std::vector<std::int32_t> next_;
+  std::vector<std::int64_t> kept_;  // by stage
 };
 
 }  // namespace

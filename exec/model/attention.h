@@ -47,25 +47,27 @@ struct Attention {
       for (int head = 0; head < heads; ++head) {
         const Rows rows{slice.sequences, sequence, head};
         const Matrix<T> p = probability(probabilities, slice, sequence, head);
-        const Matrix<const T> q = query(qkv, rows);
-        const Matrix<T> own = p.column_range(slice.first, slice.tokens);
-        gemm(q, Transpose::No, key(qkv, rows), Transpose::Yes, own, Accumulate::No, scale());
+        attend(slice, earlier, qkv, rows, p);
+        gemm(p.column_range(slice.first, slice.tokens), Transpose::No, value(qkv, rows),
+             Transpose::No, query(y, rows), Accumulate::No);
         int column = 0;
-        for (const Matrix<const T>& cache : earlier.qkv) {
-          const Matrix<const T> k = key(cache, rows);
-          gemm(q, Transpose::No, k, Transpose::Yes, p.column_range(column, k.rows), Accumulate::No,
-               scale());
-          column += k.rows;
-        }
-        causal_softmax(p);
-        gemm(own, Transpose::No, value(qkv, rows), Transpose::No, query(y, rows), Accumulate::No);
-        column = 0;
         for (const Matrix<const T>& cache : earlier.qkv) {
           const Matrix<const T> v = value(cache, rows);
           gemm(p.column_range(column, v.rows), Transpose::No, v, Transpose::No, query(y, rows),
                Accumulate::Yes);
           column += v.rows;
         }
+      }
+    }
+  }
+
+  // The probabilities alone, once more.
+  void make_probabilities(const TokenSlice& slice, EarlierSlices<T> earlier, Matrix<const T> qkv,
+                          T* probabilities) const {
+    for (int sequence = 0; sequence < slice.sequences; ++sequence) {
+      for (int head = 0; head < heads; ++head) {
+        attend(slice, earlier, qkv, {slice.sequences, sequence, head},
+               probability(probabilities, slice, sequence, head));
       }
     }
   }
@@ -115,6 +117,22 @@ struct Attention {
   };
 
   T scale() const { return T(1) / std::sqrt(T(head_size)); }
+
+  // p: the softmax of the scores, earlier slices' keys in front.
+  void attend(const TokenSlice& slice, const EarlierSlices<T>& earlier, Matrix<const T> qkv,
+              const Rows& rows, Matrix<T> p) const {
+    const Matrix<const T> q = query(qkv, rows);
+    gemm(q, Transpose::No, key(qkv, rows), Transpose::Yes,
+         p.column_range(slice.first, slice.tokens), Accumulate::No, scale());
+    int column = 0;
+    for (const Matrix<const T>& cache : earlier.qkv) {
+      const Matrix<const T> k = key(cache, rows);
+      gemm(q, Transpose::No, k, Transpose::Yes, p.column_range(column, k.rows), Accumulate::No,
+           scale());
+      column += k.rows;
+    }
+    causal_softmax(p);
+  }
 
   // visit(qkv, dqkv, first token, tokens) for every earlier slice.
   template <class Visit>

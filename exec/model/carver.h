@@ -33,4 +33,12 @@ class Carver {
   std::size_t taken_ = 0;
 };
 
+// Where what a layer keeps for its backward goes.
+template <class T>
+struct KeptCarvers {
+  Carver<T>& cheap;  // attention probabilities and activations: much memory, quickly made again
+  Carver<T>& cache;  // keys and values, which later token slices need
+  Carver<T>& rest;
+};
+
 }  // namespace penstock

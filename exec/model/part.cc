@@ -57,10 +57,12 @@ struct BlockFinder {
 
 template <class T>
 Part<T>::Part(const Model& model, BlockRange blocks, int tokens, std::span<const TokenSlice> slices,
-              T gradient_scale, Parameters<T>& parameters)
+              T gradient_scale, Parameters<T>& parameters, RecomputeChoice recompute)
     : hidden_(model.hidden),
       tokens_(tokens),
       gradient_scale_(gradient_scale),
+      recompute_(recompute),
+      sliced_(std::ranges::any_of(slices, [](const TokenSlice& slice) { return slice.first > 0; })),
       rotary_table_(make_rotary_table<T>(model, tokens)) {
   const bool gpt2 = model.family == Family::Gpt2;
   for (std::int32_t block = blocks.first; block < blocks.end; ++block) {
@@ -123,18 +125,24 @@ TransformerBlock<T> Part<T>::make_block(const Model& model, std::int32_t block,
 }
 
 template <class T>
-void Part<T>::carve(Carver<T>& carver, const TokenSlice& slice, PartKept<T>& layout) const {
+void Part<T>::carve(Carver<T>& lasting, Carver<T>& remade, const TokenSlice& slice,
+                    PartKept<T>& layout) const {
+  const bool full = recompute_ == RecomputeChoice::Full;
+  Carver<T>& rest = full ? remade : lasting;
+  const KeptCarvers<T> carvers{.cheap = recompute_ == RecomputeChoice::None ? lasting : remade,
+                               .cache = sliced_ ? lasting : rest,
+                               .rest = rest};
   layout.blocks.clear();
   layout.outputs.clear();
   std::size_t outputs = blocks_.size() + (is_first() ? 1 : 0);
   if (!is_last() && outputs > 0) --outputs;
   for (const TransformerBlock<T>& block : blocks_) {
-    layout.blocks.push_back(block.carve_kept(carver, slice));
+    layout.blocks.push_back(block.carve_kept(carvers, slice));
   }
   for (std::size_t i = 0; i < outputs; ++i) {
-    layout.outputs.push_back(carver.take(slice.rows(), hidden_));
+    layout.outputs.push_back(rest.take(slice.rows(), hidden_));
   }
-  if (head_) layout.head = head_->carve_kept(carver, slice.rows());
+  if (head_) layout.head = head_->carve_kept(rest, slice.rows());
 }
 
 template <class T>
@@ -149,11 +157,12 @@ void Part<T>::carve(Carver<T>& carver, const TokenSlice& slice, PartGradients<T>
 }
 
 template <class T>
-std::size_t Part<T>::kept_values(const TokenSlice& slice) const {
-  Carver<T> carver;
+KeptValues Part<T>::kept_values(const TokenSlice& slice) const {
+  Carver<T> lasting;
+  Carver<T> remade;
   PartKept<T> layout;
-  carve(carver, slice, layout);
-  return carver.taken();
+  carve(lasting, remade, slice, layout);
+  return {.lasting = lasting.taken(), .remade = remade.taken()};
 }
 
 template <class T>
@@ -165,9 +174,11 @@ std::size_t Part<T>::gradient_values(const TokenSlice& slice) const {
 }
 
 template <class T>
-void Part<T>::carve_kept(T* buffer, const TokenSlice& slice, PartKept<T>& layout) const {
-  Carver<T> carver(buffer);
-  carve(carver, slice, layout);
+void Part<T>::carve_kept(T* lasting, T* remade, const TokenSlice& slice,
+                         PartKept<T>& layout) const {
+  Carver<T> lasting_carver(lasting);
+  Carver<T> remade_carver(remade);
+  carve(lasting_carver, remade_carver, slice, layout);
 }
 
 template <class T>
@@ -202,7 +213,10 @@ double Part<T>::forward(const PartInput<T>& input, const PartKept<T>& kept, Matr
   const auto next_output = [&] {
     return output < kept.outputs.size() ? kept.outputs[output++] : y;
   };
-  if (embedding_) embedding_->forward(input.slice, input.ids, next_output());
+  if (embedding_) {
+    const Matrix<T> embedded = next_output();
+    if (embedded.data != nullptr) embedding_->forward(input.slice, input.ids, embedded);
+  }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i].forward(input.slice, earlier_of(i, input), input_of(i, input, kept), kept.blocks[i],
                        next_output());
@@ -211,8 +225,19 @@ double Part<T>::forward(const PartInput<T>& input, const PartKept<T>& kept, Matr
     return head_->forward(input_of(blocks_.size(), input, kept), input.targets, gradient_scale_,
                           kept.head);
   }
-  if (!embedding_ && blocks_.empty()) fill_rows(input.x, nullptr, y);
+  if (!embedding_ && blocks_.empty() && y.data != nullptr) fill_rows(input.x, nullptr, y);
   return 0;
+}
+
+template <class T>
+void Part<T>::make_again(const PartInput<T>& input, const PartKept<T>& kept) {
+  if (recompute_ == RecomputeChoice::Full) {
+    forward(input, kept, {});
+    return;
+  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    blocks_[i].make_cheap(input.slice, earlier_of(i, input), kept.blocks[i]);
+  }
 }
 
 template <class T>

@@ -18,9 +18,17 @@
 #include "model/head.h"
 #include "model/parameters.h"
 #include "model/transformer_block.h"
+#include "penstock/experiment.h"
 #include "penstock/model.h"
 
 namespace penstock {
+
+// How many values a slice keeps from forward to backward_weight: for all of that time, and those
+// that make_again() would make. The latter are none without recomputation.
+struct KeptValues {
+  std::size_t lasting = 0;
+  std::size_t remade = 0;
+};
 
 template <class T>
 struct PartKept {
@@ -53,23 +61,26 @@ class Part {
  public:
   // `tokens` per sequence; `slices`: all that will pass. `gradient_scale`: the loss is a sum over
   // tokens, its gradients are scaled by this, 1 / (tokens of the whole batch). `parameters` must
-  // outlive the part.
+  // outlive the part. `recompute`: what a forward keeps for make_again().
   Part(const Model& model, BlockRange blocks, int tokens, std::span<const TokenSlice> slices,
-       T gradient_scale, Parameters<T>& parameters);
+       T gradient_scale, Parameters<T>& parameters,
+       RecomputeChoice recompute = RecomputeChoice::None);
 
   bool is_first() const { return embedding_.has_value(); }
   bool is_last() const { return head_.has_value(); }
 
   // Values of the buffers that carve_kept and carve_gradients cut up.
-  std::size_t kept_values(const TokenSlice& slice) const;
+  KeptValues kept_values(const TokenSlice& slice) const;
   std::size_t gradient_values(const TokenSlice& slice) const;
-  // Lay a slice out in a buffer; vectors in the layout keep their storage.
-  void carve_kept(T* buffer, const TokenSlice& slice, PartKept<T>& layout) const;
+  // Lay a slice out in buffers; vectors in the layout keep their storage.
+  void carve_kept(T* lasting, T* remade, const TokenSlice& slice, PartKept<T>& layout) const;
   void carve_gradients(T* buffer, const TokenSlice& slice, PartGradients<T>& layout) const;
 
-  // y: the part's output, empty on the last part. Returns the loss summed over the rows (0 unless
-  // last).
+  // y: the part's output, empty on the last part and where it is not asked for. Returns the loss
+  // summed over the rows (0 unless last).
   double forward(const PartInput<T>& input, const PartKept<T>& kept, Matrix<T> y);
+  // What forward put into the remade buffer, into another one. REQUIRES: recomputation.
+  void make_again(const PartInput<T>& input, const PartKept<T>& kept);
   // dy: empty on the last part; dx: empty on the first.
   void backward_input(const PartInput<T>& input, const PartKept<T>& kept,
                       const PartGradients<T>& gradients, Matrix<const T> dy, Matrix<T> dx);
@@ -79,7 +90,8 @@ class Part {
  private:
   TransformerBlock<T> make_block(const Model& model, std::int32_t block,
                                  Parameters<T>& parameters) const;
-  void carve(Carver<T>& carver, const TokenSlice& slice, PartKept<T>& layout) const;
+  void carve(Carver<T>& lasting, Carver<T>& remade, const TokenSlice& slice,
+             PartKept<T>& layout) const;
   void carve(Carver<T>& carver, const TokenSlice& slice, PartGradients<T>& layout) const;
   // Block i of the earlier slices; their gradients in the backward only. Valid until the next call.
   EarlierSlices<T> earlier_of(std::size_t i, const PartInput<T>& input);
@@ -89,6 +101,8 @@ class Part {
   int hidden_;
   int tokens_;
   T gradient_scale_;
+  RecomputeChoice recompute_;
+  bool sliced_;  // some slice is not the first of its sequences
   AlignedVector<T> rotary_table_;
   std::optional<Embedding<T>> embedding_;
   std::vector<TransformerBlock<T>> blocks_;

@@ -51,19 +51,19 @@ struct TransformerBlock {
     Matrix<T> attention_normed;
   };
 
-  Kept carve_kept(Carver<T>& carver, const TokenSlice& slice) const {
+  Kept carve_kept(KeptCarvers<T> carvers, const TokenSlice& slice) const {
     const int rows = slice.rows();
     Kept kept;
-    kept.attention_statistics = carver.take(2 * static_cast<std::size_t>(rows));
-    kept.attention_normed = carver.take(rows, hidden());
-    kept.qkv = carver.take(rows, attention.qkv_columns());
-    kept.probabilities = carver.take(attention.probability_values(slice));
-    kept.attended = carver.take(rows, attention_out.in);
-    kept.middle = carver.take(rows, hidden());
-    kept.mlp_statistics = carver.take(2 * static_cast<std::size_t>(rows));
-    kept.mlp_normed = carver.take(rows, hidden());
-    kept.up = carver.take(rows, up_columns());
-    kept.activated = carver.take(rows, down.in);
+    kept.attention_statistics = carvers.rest.take(2 * static_cast<std::size_t>(rows));
+    kept.attention_normed = carvers.rest.take(rows, hidden());
+    kept.qkv = carvers.cache.take(rows, attention.qkv_columns());
+    kept.probabilities = carvers.cheap.take(attention.probability_values(slice));
+    kept.attended = carvers.rest.take(rows, attention_out.in);
+    kept.middle = carvers.rest.take(rows, hidden());
+    kept.mlp_statistics = carvers.rest.take(2 * static_cast<std::size_t>(rows));
+    kept.mlp_normed = carvers.rest.take(rows, hidden());
+    kept.up = carvers.rest.take(rows, up_columns());
+    kept.activated = carvers.cheap.take(rows, down.in);
     return kept;
   }
 
@@ -85,6 +85,7 @@ struct TransformerBlock {
     return carver.taken();
   }
 
+  // y: empty when only what is kept is asked for.
   void forward(const TokenSlice& slice, EarlierSlices<T> earlier, Matrix<const T> x,
                const Kept& kept, Matrix<T> y) const {
     attention_norm.forward(x, kept.attention_normed, kept.attention_statistics);
@@ -94,12 +95,14 @@ struct TransformerBlock {
     attention_out.forward(kept.attended, x, kept.middle);
     mlp_norm.forward(kept.middle, kept.mlp_normed, kept.mlp_statistics);
     up.forward(kept.mlp_normed, kept.up);
-    if (gated) {
-      activate_gated(activation, kept.up, kept.activated);
-    } else {
-      activate(activation, kept.up, kept.activated);
-    }
-    down.forward(kept.activated, kept.middle, y);
+    activate_up(kept);
+    if (y.data != nullptr) down.forward(kept.activated, kept.middle, y);
+  }
+
+  // What of `kept` is cheap, from the rest of it.
+  void make_cheap(const TokenSlice& slice, EarlierSlices<T> earlier, const Kept& kept) const {
+    attention.make_probabilities(slice, earlier, kept.qkv, kept.probabilities);
+    activate_up(kept);
   }
 
   // dx from gradients.y. `last`: the slice is the last one of its sequences.
@@ -148,6 +151,14 @@ struct TransformerBlock {
     scratch.attended = carver.take(slice.rows(), attention_out.in);
     scratch.scores = carver.take(attention.score_values(slice));
     return scratch;
+  }
+
+  void activate_up(const Kept& kept) const {
+    if (gated) {
+      activate_gated(activation, kept.up, kept.activated);
+    } else {
+      activate(activation, kept.up, kept.activated);
+    }
   }
 
   // Queries and keys lie side by side: one turn for both.

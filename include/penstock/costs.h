@@ -96,6 +96,10 @@ CostTable uniform_costs(std::int32_t stages, const StageCosts& costs);
 //   .microbatches = 8})): a chunk's forward takes half of whole's
 CostTable share_costs(const CostTable& by_actor, const Schedule& schedule);
 
+// StageCosts::kept_bytes of every stage, what it leaves open filled in; no more than the stage's
+// activation_bytes. REQUIRES: one entry per stage.
+std::vector<std::int64_t> kept_bytes(const CostTable& costs, const Pipeline& pipeline);
+
 // "F=1,B=2,I=1,W=1,latency=0" (ms per stage op and per hop) with optional R= (ms), bytes=,
 // bandwidth= (bytes per second), update=, reduce=, norm= (ms), activation=, kept=, weight= (bytes)
 // and overlap= (ms). Throws

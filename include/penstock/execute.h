@@ -26,6 +26,8 @@ struct RunPlan {
   Split split;                 // of the model; unused by sleep
   Batch batch;
   TrainSettings train;
+  // What the forward of a unit with an R keeps. Without any R nothing is made again.
+  RecomputeChoice recompute = RecomputeChoice::Full;
   CostTable costs;  // durations of the sleep device; unused otherwise
 };
 

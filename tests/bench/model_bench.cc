@@ -42,7 +42,7 @@ class Layer {
         hidden(shape.model.hidden),
         parameters(shape.model, {1, 2}),
         part(shape.model, {1, 2}, shape.tokens, std::span(&slice, 1), 1.0f, parameters),
-        kept_buffer(part.kept_values(slice), 0.1f),
+        kept_buffer(part.kept_values(slice).lasting, 0.1f),
         gradient_buffer(part.gradient_values(slice), 0.1f),
         x(static_cast<std::size_t>(rows * hidden)),
         y(x.size()) {
@@ -50,7 +50,7 @@ class Layer {
       parameters.values()[i] = 0.02f * static_cast<float>(i % 11) - 0.1f;
     }
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 13) - 6.0f;
-    part.carve_kept(kept_buffer.data(), slice, kept);
+    part.carve_kept(kept_buffer.data(), nullptr, slice, kept);
     part.carve_gradients(gradient_buffer.data(), slice, gradients);
     input = {.slice = slice,
              .ids = {},

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -53,6 +54,9 @@ class FakeDevice final : public Device {
         tensors_[s].push_back(Tensor("shared.weight", static_cast<int>(tensors_.size())));
       }
     }
+    for (const Compute& compute : plan.program.computes) {
+      if (compute.op.kind == OpKind::Recompute) recomputed_.insert(compute.op);
+    }
     gradients_.resize(tensors_.size());
     for (std::size_t s = 0; s < tensors_.size(); ++s) {
       gradients_[s].resize(tensors_[s].size() * kWidth);
@@ -63,6 +67,7 @@ class FakeDevice final : public Device {
     return next_[static_cast<std::size_t>(op.stage)] < 0 ? 0 : kWidth;
   }
   std::int64_t activation_bytes(std::int32_t) const override { return kWidth * 4; }
+  std::int64_t kept_bytes(std::int32_t) const override { return kWidth; }
   std::int64_t weight_bytes(std::int32_t) const override { return kWidth * 12; }
 
   void begin_step(std::int64_t step) override {
@@ -85,6 +90,7 @@ class FakeDevice final : public Device {
       case OpKind::BackwardWeight:
         return backward_weight(op, cell);
       case OpKind::Recompute:
+        return recompute(op, cell);
       case OpKind::Update:
         throw std::logic_error("not executable: " + to_string(op));
     }
@@ -154,6 +160,7 @@ class FakeDevice final : public Device {
     std::vector<float> copy;       // what it was at F
     std::vector<float> gradient;   // of the output
     std::vector<float> later;      // what the next slice's backward adds to that of the input
+    bool is_remade = false;        // since F, where there is an R
   };
 
   // Of the stage's tensor number `t`.
@@ -174,6 +181,16 @@ class FakeDevice final : public Device {
     return tied_ && (previous_[s] < 0 || next_[s] < 0);
   }
 
+  void recompute(const Op& op, Cell& cell) {
+    require_input(op, cell);
+    cell.is_remade = true;
+  }
+
+  void require_input(const Op& op, const Cell& cell) const {
+    require(std::equal(cell.copy.begin(), cell.copy.end(), cell.input.begin(), cell.input.end()),
+            op, "the input of its F has changed");
+  }
+
   void forward(const Op& op, Cell& cell, std::span<const float> input, std::span<float> output) {
     const auto stage = static_cast<std::size_t>(op.stage);
     if (previous_[stage] < 0) {
@@ -190,6 +207,8 @@ class FakeDevice final : public Device {
       cell.copy.assign(input.begin(), input.end());
     }
     cell.later.assign(kWidth, 0.0F);
+    cell.is_remade =
+        !recomputed_.contains(Op{OpKind::Recompute, op.stage, op.microbatch, op.slice});
     const Cell* earlier = op.slice > 0 ? &cell_of(op, op.slice - 1) : nullptr;
     double loss = 0;
     for (std::size_t i = 0; i < kWidth; ++i) {
@@ -208,6 +227,7 @@ class FakeDevice final : public Device {
   void backward_input(const Op& op, Cell& cell, std::span<const float> input,
                       std::span<float> output) {
     const auto stage = static_cast<std::size_t>(op.stage);
+    require(cell.is_remade, op, "its activation was not made again");
     if (next_[stage] < 0) {
       cell.gradient.assign(kWidth, 1.0F / static_cast<float>(3 + op.microbatch));
     } else {
@@ -225,8 +245,7 @@ class FakeDevice final : public Device {
   }
 
   void backward_weight(const Op& op, Cell& cell) {
-    require(std::equal(cell.copy.begin(), cell.copy.end(), cell.input.begin(), cell.input.end()),
-            op, "the input of its F has changed");
+    require_input(op, cell);
     for (std::size_t i = 0; i < kWidth; ++i) {
       gradient(op.stage, 0)[i] += cell.gradient[i] * cell.input[i];
       if (is_tied(op.stage)) gradient(op.stage, 1)[i] += 0.1F * cell.gradient[i];
@@ -243,6 +262,7 @@ class FakeDevice final : public Device {
   Units units_;
   bool tied_;
   FakeFaults faults_;
+  std::set<Op> recomputed_;
   std::int64_t step_ = 0;
   std::vector<std::vector<Tensor>> tensors_;   // by stage
   std::vector<std::vector<float>> gradients_;  // by stage

@@ -77,6 +77,7 @@ class WatchedDevice final : public Device {
   std::int64_t activation_bytes(std::int32_t stage) const override {
     return device_->activation_bytes(stage);
   }
+  std::int64_t kept_bytes(std::int32_t stage) const override { return device_->kept_bytes(stage); }
   std::int64_t weight_bytes(std::int32_t stage) const override {
     return device_->weight_bytes(stage);
   }

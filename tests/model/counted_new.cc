@@ -6,7 +6,8 @@
 
 namespace {
 std::atomic<std::int64_t> calls = 0;
-}
+std::atomic<std::int64_t> aligned = 0;  // bytes
+}  // namespace
 
 void* operator new(std::size_t size) {
   ++calls;
@@ -16,6 +17,7 @@ void* operator new(std::size_t size) {
 
 void* operator new(std::size_t size, std::align_val_t alignment) {
   ++calls;
+  aligned += static_cast<std::int64_t>(size);
   const auto step = static_cast<std::size_t>(alignment);
   if (void* memory = std::aligned_alloc(step, (size + step - 1) / step * step)) return memory;
   throw std::bad_alloc();
@@ -38,6 +40,10 @@ namespace penstock::testing {
 
 std::int64_t allocations() {
   return calls;
+}
+
+std::int64_t aligned_bytes() {
+  return aligned;
 }
 
 }  // namespace penstock::testing

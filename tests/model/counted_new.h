@@ -1,4 +1,4 @@
-// File: counted_new.h. This program's operator new counts its calls.
+// File: counted_new.h. This program's operator new counts.
 #pragma once
 
 #include <cstdint>
@@ -6,5 +6,8 @@
 namespace penstock::testing {
 
 std::int64_t allocations();
+
+// Of those with an alignment, which tensors have: the bytes asked for so far, freed ones included.
+std::int64_t aligned_bytes();
 
 }  // namespace penstock::testing

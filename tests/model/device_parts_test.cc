@@ -63,6 +63,17 @@ TEST(Slots, OfSlicesHoldGradientsFromTheFirstBackward) {
   EXPECT_EQ(slots.weight_gradients, 3);
 }
 
+// 0F1 computes in a buffer that R of microbatch 0 takes next; microbatch 2 has no R.
+TEST(Slots, OfRecomputationAreTakenByR) {
+  const auto slots =
+      share_out(ops({"0F0", "0F1", "0R0", "0F2", "0B0", "0R1", "0I1", "0B2", "0W1"}), unsliced(3));
+  EXPECT_EQ(slots.kept, (std::vector<std::int32_t>{0, 1, 2}));
+  EXPECT_EQ(slots.at_first, (std::vector<std::int32_t>{0, 0, 1}));
+  EXPECT_EQ(slots.remade, (std::vector<std::int32_t>{0, 0, 1}));
+  EXPECT_EQ(slots.remade_count, 2);
+  EXPECT_EQ(share_out(ops({"0F0", "0B0"}), unsliced(1)).remade_count, 0);
+}
+
 TEST(Slots, OfForwardsAloneAreFreeAgain) {
   EXPECT_EQ(share_out(ops({"0F0", "0F1", "0F2"}), unsliced(3)).kept_count, 1);
   Pipeline pipeline = loop_pipeline(1, 1, 2);

@@ -53,6 +53,55 @@ TEST_P(SteadyState, OpsOnSlicesAllocateNothing) {
   EXPECT_EQ(allocations(), before);
 }
 
+TEST_P(SteadyState, RecomputationAllocatesNothingInAStepEither) {
+  const Model model = text_model(GetParam().model);
+  const Schedule schedule = with_recompute(generate("gpipe", {.actors = 1, .microbatches = 3}));
+  const RunPlan plan =
+      one_actor_plan(model, schedule, even_split(model, 1), text_batch(6, 3), settings(4));
+  const auto device = make_cpu_device(plan, 0);
+  const auto step = [&](std::int64_t number) {
+    device->begin_step(number);
+    for (const Compute& compute : plan.program.computes) device->run(compute.op, {}, {});
+  };
+  step(0);
+  const std::int64_t before = allocations();
+  step(1);
+  EXPECT_EQ(allocations(), before);
+}
+
+// What a device really takes for activations is what it reports: of those in flight all but one
+// microbatch hold what they keep, and that one everything.
+TEST_P(SteadyState, RecomputationTakesTheReportedMemory) {
+  Model model = text_model(GetParam().model);
+  model.layers = 4;
+  const Schedule schedule = generate("1f1b", {.actors = 4, .microbatches = 6});
+  RunPlan plan;
+  plan.model = model;
+  plan.split = even_split(model, 4);
+  plan.batch = text_batch(12, 6);
+  plan.train = settings(2);
+  for (std::int32_t actor = 0; actor < 4; ++actor) {
+    const auto bytes = [&](const Schedule& of, std::int64_t& difference) {
+      plan.program = lower(of);
+      const std::int64_t before = aligned_bytes();
+      const auto device = make_cpu_device(plan, actor);
+      difference = device->activation_bytes(actor) - device->kept_bytes(actor);
+      return aligned_bytes() - before;
+    };
+    std::int64_t none = 0;
+    const std::int64_t without = bytes(schedule, none);
+    EXPECT_EQ(none, 0);
+    for (const RecomputeChoice choice : {RecomputeChoice::Selective, RecomputeChoice::Full}) {
+      SCOPED_TRACE(name(choice));
+      plan.recompute = choice;
+      std::int64_t remade = 0;
+      const std::int64_t with = bytes(with_recompute(schedule), remade);
+      EXPECT_GT(remade, 0);
+      EXPECT_EQ(with, without - (3 - actor) * remade);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, SteadyState, ::testing::ValuesIn(all_tiny_models()),
                          [](const auto& info) { return info.param.name; });
 

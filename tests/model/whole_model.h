@@ -84,9 +84,9 @@ class WholeModel {
   void prepare(std::size_t s, std::int32_t vocabulary) {
     Run& run = runs_[s];
     const TokenSlice& slice = slices_[s];
-    run.kept_buffer.resize(part_.kept_values(slice));
+    run.kept_buffer.resize(part_.kept_values(slice).lasting);
     run.gradient_buffer.resize(part_.gradient_values(slice));
-    part_.carve_kept(run.kept_buffer.data(), slice, run.kept);
+    part_.carve_kept(run.kept_buffer.data(), nullptr, slice, run.kept);
     part_.carve_gradients(run.gradient_buffer.data(), slice, run.gradients);
     for (int sequence = 0; sequence < sequences_; ++sequence) {
       for (int token = slice.first; token < slice.end(); ++token) {

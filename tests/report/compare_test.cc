@@ -46,6 +46,30 @@ TEST(CompareJson, DifferencesAreInPercentOfA) {
   EXPECT_EQ(json["ops_only_in_a"], 0);
 }
 
+// Each kind of op and of action has a row of its own.
+TEST(CompareJson, EveryKindIsARow) {
+  Timeline every = predicted();
+  const std::size_t first = every.spans.size();
+  for (int kind = 0; kind < kOpKinds; ++kind) {
+    Span span = every.spans.back();
+    span.kind = ActionKind::Compute;
+    span.op = {static_cast<OpKind>(kind), 3, 0, 0};
+    span.start = span.end;
+    span.end += 1'000'000 * (kind + 1);
+    every.spans.push_back(span);
+  }
+  const Json json = compare_json(every, every);
+  std::vector<std::string> kinds;
+  std::int64_t count = 0;
+  for (const Json& kind : json["kinds"]) {
+    kinds.push_back(kind["kind"]);
+    count += kind["count_a"].get<std::int64_t>();
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre("F", "B", "I", "W", "R", "U", "update"));
+  EXPECT_EQ(count, static_cast<std::int64_t>(first) + kOpKinds);
+  EXPECT_EQ(json["stages"][3]["kinds"][4]["mean_s"]["b"], 5e-3);
+}
+
 // The predicted side may be either: the error is always in per cent of the measured step.
 TEST(CompareJson, PredictionErrorIsOfTheMeasuredStep) {
   const double predicted_s = 33.5e-3;

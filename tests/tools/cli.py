@@ -9,6 +9,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PENSTOCK = os.environ.get("PENSTOCK", str(ROOT / "build" / "tools" / "penstock"))
 CONFIGS = ROOT / "configs"
+TINY = CONFIGS / "training" / "tiny-gpt.json"
 
 
 def environment():
@@ -63,3 +64,12 @@ def scratch(name, content):
 def scratch_folder():
     """A fresh folder, gone when the tests end."""
     return pathlib.Path(tempfile.mkdtemp(dir=SCRATCH.name))
+
+
+def train(processes, *settings, config=TINY, steps=5):
+    """Trains under mpirun; the summary, the folder with all files, and what was printed."""
+    folder = scratch_folder()
+    words = [word for setting in settings for word in ("--set", setting)]
+    result = mpirun(processes, "train", config, "--set", f"parallel.pipeline={processes}", "--set",
+                    f"train.steps={steps}", *words, "--out", folder)
+    return json.loads((folder / "summary.json").read_text()), folder, result

@@ -8,20 +8,12 @@ import struct
 import subprocess
 import sys
 
-from cli import CONFIGS, ENVIRONMENT, PENSTOCK, ROOT, mpirun, penstock, run, scratch, scratch_folder
+from cli import (CONFIGS, ENVIRONMENT, PENSTOCK, ROOT, TINY, mpirun, penstock, run, scratch,
+                 scratch_folder, train)
 from tap import case, main
 
-TINY = CONFIGS / "training" / "tiny-gpt.json"
 TIMING = CONFIGS / "training" / "timing-p2.json"
 SLEEP = CONFIGS / "training" / "sleep-p8.json"
-
-
-def train(processes, *settings, config=TINY, steps=5):
-    folder = scratch_folder()
-    words = [word for setting in settings for word in ("--set", setting)]
-    result = mpirun(processes, "train", config, "--set", f"parallel.pipeline={processes}", "--set",
-                    f"train.steps={steps}", *words, "--out", folder)
-    return json.loads((folder / "summary.json").read_text()), folder, result
 
 
 @case

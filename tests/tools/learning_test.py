@@ -1,0 +1,61 @@
+"""Training that is not plain backpropagation, under mpirun: end to end by the command line."""
+
+import json
+import sys
+
+from cli import TINY, penstock, train
+from tap import case, main
+
+
+def actors_of(folder, which):
+    return penstock("report", folder / f"{which}.trace.json", "--json", "-").json()["actors"]
+
+
+@case
+def recomputation_changes_no_bit_and_takes_the_predicted_memory():
+    plain, folder, _ = train(2, steps=3)
+    peak = [actor["peak_bytes"] for actor in actors_of(folder, "measured")]
+    peaks = {"none": peak}
+    for choice in ["none", "selective", "full"]:
+        summary, folder, _ = train(2, f"recompute={choice}", steps=3)
+        assert summary["losses"] == plain["losses"], choice
+        assert summary["parameters_sha256"] == plain["parameters_sha256"], choice
+        measured, predicted = actors_of(folder, "measured"), actors_of(folder, "predicted")
+        peaks[choice] = [actor["peak_bytes"] for actor in measured]
+        assert peaks[choice] == [actor["peak_bytes"] for actor in predicted], choice
+        for actor in measured + predicted:
+            assert (actor["recompute_s"] > 0) == (choice != "none"), (choice, actor)
+    assert peaks["none"] == peak
+    assert peaks["full"][0] < peaks["selective"][0] < peaks["none"][0], peaks
+
+
+@case
+def inference_shows_the_losses_of_the_untrained_model():
+    one = train(1, "schedule.name=forward_only", steps=3)[0]
+    two, folder, result = train(2, "schedule.name=forward_only", steps=3)
+    assert two["losses"] == one["losses"] and two["gradient_norms"] == [None] * 3
+    assert two["parameters_sha256"] == one["parameters_sha256"]
+    trained = train(2, steps=1)[0]
+    assert trained["losses"][0] == two["losses"][0]
+    assert trained["parameters_sha256"] != two["parameters_sha256"]
+    assert "norm" not in result.err and "loss" in result.err, result.err
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert [line["loss"] for line in lines] == two["losses"]
+    assert [line["gradient_norm"] for line in lines] == [None] * 3
+
+
+@case
+def a_sleeping_run_recomputes_as_the_costs_say():
+    costs = ('{"uniform": {"forward_ms": 0.2, "backward_ms": 0.2, "recompute_ms": 0.4, '
+             '"activation_bytes": 1000, "message": {"bytes": 64}}}')
+    _, folder, _ = train(2, "train.device=sleep", "recompute=full", f"costs={costs}", steps=2)
+    for actor in actors_of(folder, "measured"):
+        assert actor["recompute_s"] >= 16 * 0.0004, actor
+    lacking = costs.replace('"recompute_ms": 0.4, ', "")
+    text = penstock("train", TINY, "--set", "train.device=sleep", "--set", "recompute=full", "--set",
+                    f"costs={lacking}", code=1).err
+    assert "R of stages 0 to 3 has no duration" in text, text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
