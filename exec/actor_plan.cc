@@ -175,18 +175,36 @@ class Planner {
   std::int32_t last_compute_task_ = -1;
 };
 
+// Of a message that is sent before its sender's verdict. Rolling back starts with receiving those.
+bool receives_behind_verdict(const Program& program) {
+  const std::int32_t unverified = speculative_computes(program);
+  return std::ranges::any_of(program.actions, [&](const std::vector<Action>& actions) {
+    const auto verdict = std::ranges::find(actions, ActionKind::Verdict, &Action::kind);
+    return std::any_of(verdict, actions.end(), [&](const Action& a) {
+      return a.kind == ActionKind::Receive &&
+             program.messages[static_cast<std::size_t>(a.index)].producer < unverified;
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<MessagePlan> plan_messages(const Program& program,
                                        const BoundaryFloats& boundary_floats) {
   const std::vector<std::int32_t> previous = previous_on_route(program.schedule.pipeline);
   std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, std::int32_t> count;
-  for (const Message& m : program.messages) ++count[{m.from, m.to, m.kind}];
+  std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, std::int32_t> speculative;
+  const std::int32_t unverified = speculative_computes(program);
+  for (const Message& m : program.messages) {
+    ++count[{m.from, m.to, m.kind}];
+    speculative[{m.from, m.to, m.kind}] += m.producer < unverified;
+  }
   std::vector<MessagePlan> plans;
   plans.reserve(program.messages.size());
   for (const Message& m : program.messages) {
     plans.push_back({.floats = message_floats(program, m, boundary_floats, previous),
-                     .per_step = count.at({m.from, m.to, m.kind})});
+                     .per_step = count.at({m.from, m.to, m.kind}),
+                     .speculative = speculative.at({m.from, m.to, m.kind})});
   }
   return plans;
 }
@@ -265,13 +283,19 @@ std::vector<Problem> executable_problems(const Program& program) {
   }
   if (!learns(program)) return problems;
   const auto has_norm = [](const std::vector<Action>& actions) {
-    return std::count_if(actions.begin(), actions.end(),
-                         [](const Action& a) { return a.kind == ActionKind::GlobalNorm; }) == 1;
+    return std::count_if(actions.begin(), actions.end(), [](const Action& a) {
+             return a.kind == ActionKind::GlobalNorm || a.kind == ActionKind::PartialNorm;
+           }) == 1;
   };
   if (!std::all_of(program.actions.begin(), program.actions.end(), has_norm)) {
     problems.push_back({program.schedule.name,
                         "the program has no step end: every actor needs one exchange of norms",
                         "lower with step_end"});
+  }
+  if (receives_behind_verdict(program)) {
+    problems.push_back({program.schedule.name,
+                        "a message that may be sent again is received behind the verdict",
+                        "lower along the linear order"});
   }
   return problems;
 }

@@ -49,7 +49,8 @@ struct ActorPlan {
 // adds t * per_step.
 struct MessagePlan {
   std::int64_t floats = 0;
-  std::int32_t per_step = 0;  // messages of its channel in one step
+  std::int32_t per_step = 0;     // messages of its channel in one step
+  std::int32_t speculative = 0;  // of those, sent before the verdict: the first ones
 };
 
 // Floats of the activation that leaves the op's stage, for its microbatch and slice.

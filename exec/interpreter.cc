@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "clock.h"
 
@@ -33,33 +34,83 @@ void Interpreter::run(std::int64_t step, StepEnd& step_end, std::span<Mark> mark
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i) {
     const Task& task = plan_.tasks[i];
     transport_.at(static_cast<std::int32_t>(i));
-    switch (task.kind) {
-      case ActionKind::Compute:
-        compute(i);
-        continue;
-      case ActionKind::Send:
-        send(i);
-        continue;
-      case ActionKind::Receive:
-        receive(i);
-        continue;
-      default:
-        break;
+    if (pass(i)) continue;
+    if (task.kind == ActionKind::Verdict) {
+      verify(i, *step_end.validation());
+      continue;
     }
     marks_[i].start = now();
-    if (task.kind == ActionKind::ReduceGradients) step_end.reduce_gradients(task.index);
-    if (task.kind == ActionKind::GlobalNorm) step_end.exchange_norms();
-    if (task.kind == ActionKind::Update) step_end.update(task.index);
+    step_end_action(task, step_end);
     marks_[i].end = now();
   }
   // Where norms were exchanged the others have consumed everything by now, and elsewhere they will:
-  // this does not hold anybody up.
+  // this does not hold anybody up. With verdicts the next step need not wait for that.
+  if (step_end.validation() == nullptr) finish_sends();
+  assert(posted_.empty() && "every message of the step was awaited");
+}
+
+void Interpreter::finish_sends() {
   for (const Sending& sending : sending_) {
     transport_.wait(sending.ticket);
     free_send_buffers_.push_back(sending.buffer);
   }
   sending_.clear();
-  assert(posted_.empty() && "every message of the step was awaited");
+}
+
+// Ops and messages: true.
+bool Interpreter::pass(std::size_t index) {
+  switch (plan_.tasks[index].kind) {
+    case ActionKind::Compute:
+      compute(index);
+      return true;
+    case ActionKind::Send:
+      send(index);
+      return true;
+    case ActionKind::Receive:
+      receive(index);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Interpreter::step_end_action(const Task& task, StepEnd& step_end) {
+  if (task.kind == ActionKind::ReduceGradients) step_end.reduce_gradients(task.index);
+  if (task.kind == ActionKind::GlobalNorm) step_end.exchange_norms();
+  if (task.kind == ActionKind::PartialNorm) step_end.validation()->partial_norm();
+  if (task.kind == ActionKind::NormReceive) step_end.validation()->receive_norm();
+  if (task.kind == ActionKind::NormSend) step_end.validation()->send_norm();
+  if (task.kind == ActionKind::Update) step_end.update(task.index);
+}
+
+// The last step's gradients are needed until then.
+void Interpreter::verify(std::size_t index, PostValidation& validation) {
+  if (validation.is_open()) validation.await_verdict();
+  marks_[index].start = now();
+  if (validation.is_open() && !validation.settle()) run_again(index);
+  device_.clear_gradients();
+  marks_[index].end = now();
+}
+
+// Drops what came of the wrong weights, and runs tasks [0, end) once more. All that other actors
+// had sent before their verdict is received there, so that both ends count the same messages.
+void Interpreter::run_again(std::size_t end) {
+  while (!posted_.empty()) await(plan_.tasks[posted_.front()].index);
+  for (std::size_t i = 0; i < end; ++i) {
+    const Task& task = plan_.tasks[i];
+    if (task.kind != ActionKind::Receive) continue;
+    transport_.release(tickets_[static_cast<std::size_t>(task.index)]);
+  }
+  ++rolled_back_;
+  const Traffic first = traffic_;
+  second_marks_.resize(plan_.tasks.size());
+  const std::span<Mark> first_marks = std::exchange(marks_, second_marks_);
+  for (std::size_t i = 0; i < end; ++i) pass(i);
+  marks_ = first_marks;
+  traffic_.messages_resent += traffic_.messages_sent - first.messages_sent;
+  traffic_.bytes_resent += traffic_.bytes_sent - first.bytes_sent;
+  traffic_.messages_sent = first.messages_sent;
+  traffic_.bytes_sent = first.bytes_sent;
 }
 
 void Interpreter::compute(std::size_t index) {
@@ -87,7 +138,8 @@ void Interpreter::await_rest_of_pair(std::size_t index) {
 
 std::int64_t Interpreter::number(std::int32_t message) const {
   const auto index = static_cast<std::size_t>(message);
-  return program_.messages[index].number + step_ * messages_[index].per_step;
+  return program_.messages[index].number + step_ * messages_[index].per_step +
+         rolled_back_ * messages_[index].speculative;
 }
 
 void Interpreter::send(std::size_t index) {

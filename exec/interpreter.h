@@ -18,6 +18,7 @@ namespace penstock {
 // When each task of one step ran, in nanoseconds of the host's clock. Compute: the op and handing
 // its result to the transport; no waits. Send: `start` is the hand-over. Receive: `end` is when the
 // message was first seen to be there. ReduceGradients, GlobalNorm: from this actor's entry.
+// Verdict: from when it was there, over all that a wrong update has run again.
 struct Mark {
   Nanoseconds start = 0;
   Nanoseconds end = 0;
@@ -34,6 +35,9 @@ class Interpreter {
   // `step_end` runs the actions after the last op. Throws what device and transport throw.
   void run(std::int64_t step, StepEnd& step_end, std::span<Mark> marks);
 
+  // Waits until all that was sent has left.
+  void finish_sends();
+
   const Traffic& traffic() const { return traffic_; }
 
  private:
@@ -42,6 +46,10 @@ class Interpreter {
     std::int32_t buffer = -1;
   };
 
+  bool pass(std::size_t index);
+  void step_end_action(const Task& task, StepEnd& step_end);
+  void verify(std::size_t index, PostValidation& validation);
+  void run_again(std::size_t end);
   void compute(std::size_t index);
   void send(std::size_t index);
   void receive(std::size_t index);
@@ -69,6 +77,8 @@ class Interpreter {
   std::vector<std::size_t> posted_;  // Receive tasks whose message has not been seen yet
   std::span<Mark> marks_;            // of the step under way
   std::int64_t step_ = 0;
+  std::int64_t rolled_back_ = 0;    // steps whose speculative part ran twice
+  std::vector<Mark> second_marks_;  // of what runs twice: the first run's are kept
   Traffic traffic_;
 };
 

@@ -58,12 +58,14 @@ Found add_spans(Timeline& timeline, const Program& program,
         found.seen[index] = mark.end;
         continue;
       }
+      if (action.kind == ActionKind::NormSend || action.kind == ActionKind::NormReceive) continue;
       Span span = make_span(program, action, static_cast<std::int32_t>(actor));
       span.start = mark.start;
       span.end = mark.end;
       if (action.kind == ActionKind::Compute) {
         found.span_of_compute[index] = timeline.spans.size();
-      } else if (action.kind != ActionKind::Update) {
+      } else if (action.kind == ActionKind::ReduceGradients ||
+                 action.kind == ActionKind::GlobalNorm) {
         span.start = std::min(last_entry(program, marks, action), span.end);
       }
       timeline.spans.push_back(span);

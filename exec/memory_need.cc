@@ -63,7 +63,8 @@ double least_bytes(const RunPlan& plan, std::int32_t actor) {
     const auto part = static_cast<std::size_t>(stages[s].part);
     const std::int32_t first = plan.split.first[part];
     const std::int32_t end = plan.split.first[part + 1];
-    floats += 4 * parameters_of(*plan.model, first, end);
+    const double copies = keeps_a_copy(plan.program, actor) ? 7 : 4;
+    floats += copies * parameters_of(*plan.model, first, end);
     const Slots slots = slots_of(plan.program, static_cast<std::int32_t>(s));
     const bool remakes = slots.remade_count > 0 && plan.recompute == RecomputeChoice::Full;
     const double outputs = remakes ? slots.remade_count : slots.kept_count;

@@ -95,10 +95,24 @@ Nanoseconds collective_time(const Program& program, const Marks& marks, const Ac
   return std::max<Nanoseconds>(0, end - last_entry(program, marks, action));
 }
 
+// The exchange of norms; where they are passed along the pipeline, the longest that an actor takes
+// for its own.
+Nanoseconds norm_time(const Program& program, const Marks& marks) {
+  if (!has_verdict(program)) {
+    return collective_time(program, marks, {ActionKind::GlobalNorm, 0});
+  }
+  Nanoseconds longest = 0;
+  for (std::size_t a = 0; a < marks.size(); ++a) {
+    for (std::size_t i = 0; i < marks[a].size(); ++i) {
+      if (program.actions[a][i].kind != ActionKind::PartialNorm) continue;
+      longest = std::max(longest, marks[a][i].end - marks[a][i].start);
+    }
+  }
+  return longest;
+}
+
 void add_collectives(Samples& samples, const Program& program, const Marks& marks) {
-  const bool exchanged = learns(program);
-  samples.norm.push_back(exchanged ? collective_time(program, marks, {ActionKind::GlobalNorm, 0})
-                                   : 0);
+  samples.norm.push_back(learns(program) ? norm_time(program, marks) : 0);
   // A stage has one cost for all its reductions (tied, mirrored), so it gets their mean.
   std::vector<Sum> sums(samples.stages.size());
   for (std::size_t g = 0; g < program.shared.size(); ++g) {
@@ -122,6 +136,7 @@ Samples measure_steps(const RunPlan& plan, const RunOptions& options, StepRunner
     add_ops(samples, plan.program, marks);
     add_collectives(samples, plan.program, marks);
   }
+  runner.finish();
   runner.device().reset_optimizer();
   return samples;
 }

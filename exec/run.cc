@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <new>
 #include <numeric>
@@ -84,22 +85,33 @@ RunResult run_steps(const RunPlan& plan, const RunOptions& options, StepRunner& 
   const Traffic before = runner.traffic();
   const auto steps = static_cast<std::size_t>(plan.train.steps);
   std::vector<MeasuredStep> kept(std::min(steps, kKeptSteps));
+  const auto add = [&](const std::optional<StepRecord>& record) {
+    if (!record) return;
+    result.steps.push_back(*record);
+    if (root && options.on_step) options.on_step(*record);
+  };
   for (std::size_t step = 0; step < steps; ++step) {
-    MeasuredStep& measured = kept[step % kept.size()];
-    result.steps.push_back(runner.run(static_cast<std::int64_t>(step), measured));
-    if (root && options.on_step) options.on_step(result.steps.back());
+    add(runner.run(static_cast<std::int64_t>(step), kept[step % kept.size()]));
   }
+  add(runner.finish());
   const Traffic after = runner.traffic();
-  result.traffic =
-      gather_one(transport, Traffic{.bytes_sent = after.bytes_sent - before.bytes_sent,
-                                    .messages_sent = after.messages_sent - before.messages_sent});
+  result.traffic = gather_one(
+      transport, Traffic{.bytes_sent = after.bytes_sent - before.bytes_sent,
+                         .messages_sent = after.messages_sent - before.messages_sent,
+                         .bytes_resent = after.bytes_resent - before.bytes_resent,
+                         .messages_resent = after.messages_resent - before.messages_resent});
   result.parameters_sha256 = gather_digest(plan, device, transport);
   if (steps > 0) {
-    result.median_step = median_step(result.steps);
-    const MeasuredStep& median = kept[result.median_step % kept.size()];
-    const auto marks = gather(transport, std::span<const Mark>(median.marks));
-    result.measured =
-        measured_timeline(plan, runner.stages(), runner.messages(), marks, median.begin);
+    // The root's choice: where steps overlap, everybody has measured its own.
+    result.median_step = gather_one(transport, median_step(result.steps)).front();
+    const MeasuredStep& step = kept[result.median_step % kept.size()];
+    const auto marks = gather(transport, std::span<const Mark>(step.marks));
+    const auto begins = gather_one(transport, step.begin);
+    result.measured = measured_timeline(plan, runner.stages(), runner.messages(), marks,
+                                        *std::min_element(begins.begin(), begins.end()));
+    if (has_verdict(plan.program)) {
+      result.measured.period = std::llround(result.steps[result.median_step].seconds * 1e9);
+    }
   }
   if (root) return result;
   RunResult nothing;

@@ -1,15 +1,17 @@
 // File: step_end.h. What follows the last op of a step: shared gradients, the global norm, the
-// optimizer. Every sum has an order of its own, so that all actors and all schedules agree to the
-// bit.
+// optimizer.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "device/device.h"
 #include "penstock/execute.h"
+#include "post_validation.h"
 #include "shared_gradients.h"
+#include "step_sums.h"
 #include "transport/transport.h"
 
 namespace penstock {
@@ -19,6 +21,7 @@ class StepEnd {
  public:
   // Collective: agrees on the size of the exchanges.
   StepEnd(const RunPlan& plan, Device& device, Transport& transport);
+  StepEnd(const StepEnd&) = delete;
 
   // Sets the step whose end comes next; `step` from 0.
   void begin_step(std::int64_t step, double learning_rate);
@@ -35,27 +38,19 @@ class StepEnd {
 
   void update(std::int32_t stage);
 
-  // Of the step that has just ended; `seconds` is for the caller to fill in.
+  // Of the step that has just ended; `seconds` is for the caller to fill in. Where updates are
+  // verified in the next step, validation() has the record.
   const StepRecord& record() const { return record_; }
 
- private:
-  std::int32_t actor_of(const Op& op) const;
-  std::span<const double> block_of(std::int32_t actor) const;
-  double mean_loss() const;
-  double global_norm() const;
-  [[noreturn]] void throw_bad_loss(const Op& op) const;
+  // Instead of exchange_norms() where the program has verdicts; null where it has none.
+  PostValidation* validation() { return validation_ ? &*validation_ : nullptr; }
 
+ private:
   const RunPlan& plan_;
   Device& device_;
-  Transport& transport_;
   SharedGradients shared_;
-  std::vector<std::int32_t> own_stages_;
-  std::vector<Op> loss_ops_;          // that a loss comes from, by microbatch and slice
-  std::vector<std::uint64_t> norms_;  // tensors of each actor
-  // What an actor gives: the losses of its ops (0 for others'), then tensor and squared norm of
-  // each of its tensors.
-  std::vector<double> block_;
-  std::vector<double> blocks_;  // everybody's
+  StepSums sums_;
+  std::optional<PostValidation> validation_;
   std::int64_t step_ = 0;
   double gradient_scale_ = 1;
   StepRecord record_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,7 +14,7 @@
 namespace penstock {
 
 struct MeasuredStep {
-  Nanoseconds begin = 0;  // agreed: the same on every actor
+  Nanoseconds begin = 0;  // agreed: the same on every actor, but where updates are verified later
   std::vector<Mark> marks;
 };
 
@@ -27,9 +28,17 @@ class StepRunner {
 
   // Collective: one step on the data of step `step` (from 0). All actors begin at an agreed time;
   // `seconds` runs from there to the end of the last actor.
-  StepRecord run(std::int64_t step, MeasuredStep& measured);
+  //
+  // Where updates are verified in the next step, each actor begins when it has ended the step
+  // before, and the record is of that one, nullopt in the first step; `seconds` is from this
+  // actor's begin to its next, of the last step to the verdict.
+  std::optional<StepRecord> run(std::int64_t step, MeasuredStep& measured);
+  // Collective, after the last step of several: what is left of it. The record if it is not known
+  // yet.
+  std::optional<StepRecord> finish();
 
   // Collective: the first step without learning. All its work is done, with a learning rate of 0.
+  // Several in a row end with finish().
   void rehearse(MeasuredStep& measured) { run(0, 0, measured); }
 
   std::span<const StageInfo> stages() const { return stages_; }
@@ -40,8 +49,10 @@ class StepRunner {
   Transport& transport() { return transport_; }
 
  private:
-  StepRecord run(std::int64_t step, double learning_rate, MeasuredStep& measured);
+  std::optional<StepRecord> run(std::int64_t step, double learning_rate, MeasuredStep& measured);
   Nanoseconds agree_on_begin();
+  void begin_together(MeasuredStep& measured);
+  std::optional<StepRecord> settled(Nanoseconds begin, Nanoseconds end);
 
   const RunPlan& plan_;
   Device& device_;
@@ -53,6 +64,7 @@ class StepRunner {
   Interpreter interpreter_;
   StepEnd step_end_;
   bool learns_;
+  Nanoseconds begin_ = 0;      // of the latest step
   std::int64_t executed_ = 0;  // steps, profiling ones included: message numbers go on
 };
 

@@ -8,8 +8,9 @@
 namespace penstock {
 namespace {
 
-bool is_step_end(ActionKind kind) {
-  return kind >= ActionKind::ReduceGradients;
+// A reduction or exchange of norms: nobody goes on before all of its actors have come.
+bool is_meeting(ActionKind kind) {
+  return kind == ActionKind::ReduceGradients || kind == ActionKind::GlobalNorm;
 }
 
 std::vector<TimelineStage> stages_of(const Pipeline& pipeline, const CostTable& costs) {
@@ -45,6 +46,20 @@ std::int64_t tokens_of(const Pipeline& pipeline) {
   return tokens;
 }
 
+bool leaves_span(const Action& action, const Prices& prices) {
+  switch (action.kind) {
+    case ActionKind::Verdict:
+      return true;
+    case ActionKind::ReduceGradients:
+    case ActionKind::GlobalNorm:
+    case ActionKind::PartialNorm:
+    case ActionKind::Update:
+      return prices.of_step_end(action) > 0;
+    default:
+      return false;
+  }
+}
+
 Timeline empty_timeline(const Program& program, const CostTable& costs) {
   const Pipeline& pipeline = program.schedule.pipeline;
   return {.name = program.schedule.name,
@@ -66,36 +81,40 @@ Engine::Engine(const Program& program, const Prices& prices, std::unique_ptr<Wir
       wire_(std::move(wire)),
       timeline_(empty_timeline(program, prices.costs())),
       lanes_(program.actions.size()),
-      meetings_(program.shared.size() + 1) {
+      meetings_(program.shared.size() + 1),
+      norms_(program.actions.size()),
+      verdicts_(program.actions.size()),
+      ended_(program.actions.size()) {
   lay_out_spans();
   lay_out_transfers();
   if (program.schedule.pipeline.learning.queue_capacity > 0)
     starts_.resize(program.computes.size());
 }
 
-// Everything about the spans but their times. An actor's list is cut from the linear order, so its
-// ops are met in its own order. Zero-cost actions at the step's end leave no span.
+// Everything about the spans but their times. Zero-cost actions at the step's end leave no span; a
+// verdict leaves one that takes no time, for what the actor waited for.
 void Engine::lay_out_spans() {
-  std::int32_t spans = 0;
-  std::vector<std::int32_t> next;
+  std::vector<Span>& spans = timeline_.spans;
+  spans.reserve(program_->computes.size() + 4 * lanes_.size());
   for (std::size_t actor = 0; actor < lanes_.size(); ++actor) {
-    lanes_[actor].next_span = spans;
-    next.push_back(spans);
+    lanes_[actor].next_span = static_cast<std::int32_t>(spans.size());
     for (const Action& action : program_->actions[actor]) {
-      if (action.kind == ActionKind::Compute) ++spans;
-      if (!is_step_end(action.kind)) continue;
-      if (prices_->of_step_end(action) > 0) ++spans;
-      if (action.kind != ActionKind::Update) ++meetings_[meeting_of(action)].expected;
+      if (is_transfer(action.kind)) continue;
+      if (action.kind == ActionKind::Compute) {
+        const Compute& compute = program_->computes[static_cast<std::size_t>(action.index)];
+        spans.push_back({.op = compute.op,
+                         .actor = compute.actor,
+                         .awaits = compute.awaits,
+                         .overlaps_previous = compute.overlaps_previous});
+        continue;
+      }
+      if (is_meeting(action.kind)) ++meetings_[meeting_of(action)].expected;
+      if (leaves_span(action, *prices_)) {
+        spans.push_back({.kind = action.kind,
+                         .op = {.stage = stage_of(action, static_cast<std::int32_t>(actor))},
+                         .actor = static_cast<std::int32_t>(actor)});
+      }
     }
-  }
-  timeline_.spans.resize(static_cast<std::size_t>(spans));
-  for (const Compute& compute : program_->computes) {
-    Span& span =
-        timeline_.spans[static_cast<std::size_t>(next[static_cast<std::size_t>(compute.actor)]++)];
-    span.op = compute.op;
-    span.actor = compute.actor;
-    span.awaits = compute.awaits;
-    span.overlaps_previous = compute.overlaps_previous;
   }
 }
 
@@ -126,9 +145,13 @@ bool Engine::finished(std::int32_t actor) const {
          static_cast<std::int32_t>(actions(actor).size());
 }
 
-Timeline Engine::run() {
+Timeline Engine::run(std::span<const Nanoseconds> starts) {
   for (std::int32_t actor = 0; actor < static_cast<std::int32_t>(lanes_.size()); ++actor) {
-    proceed(actor, 0);
+    if (starts.empty()) {
+      proceed(actor, 0);
+    } else {
+      events_.push_lane(starts[static_cast<std::size_t>(actor)], actor);
+    }
   }
   while (!events_.empty()) handle(events_.pop());
   for (std::int32_t actor = 0; actor < static_cast<std::int32_t>(lanes_.size()); ++actor) {
@@ -145,20 +168,38 @@ void Engine::handle(const Event& event) {
   }
 }
 
-// Whether the lane, at an AwaitRoom, goes on at once. If not, an event ends the wait.
-bool Engine::has_room(std::int32_t actor, Nanoseconds now) {
-  Lane& here = lane(actor);
-  const Action& action = actions(actor)[static_cast<std::size_t>(here.cursor)];
-  const std::int32_t room = program_->computes[static_cast<std::size_t>(action.index)].room;
-  Start& start = starts_[static_cast<std::size_t>(room)];
-  if (start.at <= now) return true;
-  here.running = 1;
-  if (start.at == kNever) {
-    start.waiter = actor;
+// Whether the actor's lane goes on at once. If not, an event brings it back to where it is.
+bool Engine::has_come(Moment& moment, std::int32_t actor, Nanoseconds now) {
+  if (moment.at <= now) return true;
+  if (moment.at == kNever) {
+    moment.waiter = actor;
   } else {
-    events_.push_lane(start.at, actor);
+    events_.push_lane(moment.at, actor);
   }
   return false;
+}
+
+void Engine::set(Moment& moment, Nanoseconds at) {
+  moment.at = at;
+  if (moment.waiter >= 0) events_.push_lane(at, moment.waiter);
+}
+
+// The start that an AwaitRoom waits for.
+Engine::Moment& Engine::room_of(const Action& action) {
+  const std::int32_t room = program_->computes[static_cast<std::size_t>(action.index)].room;
+  return starts_[static_cast<std::size_t>(room)];
+}
+
+// The last actor tells the others, who wait for that. False: an event ends the wait.
+bool Engine::verify(std::int32_t actor, Nanoseconds now) {
+  const bool tells = static_cast<std::size_t>(actor) + 1 == lanes_.size();
+  if (!tells && !has_come(verdicts_[static_cast<std::size_t>(actor)], actor, now)) return false;
+  for (std::size_t other = 0; tells && other + 1 < lanes_.size(); ++other) {
+    set(verdicts_[other], now + prices_->note_latency());
+  }
+  Span& span = timeline_.spans[static_cast<std::size_t>(lane(actor).next_span++)];
+  span.start = span.end = now;
+  return true;
 }
 
 // The ops at the cursor start then. Who waits for that goes on then, too.
@@ -166,9 +207,7 @@ void Engine::note_start(std::int32_t actor, std::int32_t count, Nanoseconds at) 
   const std::int32_t cursor = lane(actor).cursor;
   for (std::int32_t i = cursor; i < cursor + count; ++i) {
     const Action& action = actions(actor)[static_cast<std::size_t>(i)];
-    Start& start = starts_[static_cast<std::size_t>(action.index)];
-    start.at = at;
-    if (start.waiter >= 0) events_.push_lane(at, start.waiter);
+    set(starts_[static_cast<std::size_t>(action.index)], at);
   }
 }
 
@@ -192,17 +231,28 @@ void Engine::proceed(std::int32_t actor, Nanoseconds now) {
         if (!wire_->reach(*this, actor, here.cursor, now)) return;
         break;
       case ActionKind::AwaitRoom:
-        if (!has_room(actor, now)) return;
+        if (!has_come(room_of(action), actor, now)) return;
         break;
       case ActionKind::ReduceGradients:
       case ActionKind::GlobalNorm:
         return meet(actor, now);
       case ActionKind::Update:
+      case ActionKind::PartialNorm:
         if (prices_->of_step_end(action) > 0) return start_step_end(actor, now);
+        break;
+      case ActionKind::NormReceive:
+        if (!has_come(norms_[static_cast<std::size_t>(actor)], actor, now)) return;
+        break;
+      case ActionKind::NormSend:
+        set(norms_[static_cast<std::size_t>(actor) + 1], now + prices_->note_latency());
+        break;
+      case ActionKind::Verdict:
+        if (!verify(actor, now)) return;
         break;
     }
     ++here.cursor;
   }
+  ended_[static_cast<std::size_t>(actor)] = now;
 }
 
 // Starts the op at the cursor, or the pair, once its inputs are known to come; else leaves the lane
@@ -248,7 +298,7 @@ void Engine::deliver(std::int32_t message, Nanoseconds ready, Nanoseconds start,
 // The stage that a span of the step's end names.
 std::int32_t Engine::stage_of(const Action& action, std::int32_t actor) const {
   if (action.kind == ActionKind::Update) return action.index;
-  if (action.kind == ActionKind::GlobalNorm) return -1;
+  if (action.kind != ActionKind::ReduceGradients) return -1;
   for (const std::int32_t stage : program_->shared[static_cast<std::size_t>(action.index)]) {
     if (timeline_.stages[static_cast<std::size_t>(stage)].actor == actor) return stage;
   }
@@ -270,12 +320,9 @@ void Engine::start_step_end(std::int32_t actor, Nanoseconds now) {
   const Action& action = actions(actor)[static_cast<std::size_t>(here.cursor)];
   const Nanoseconds duration = prices_->of_step_end(action);
   if (duration > 0) {
-    timeline_.spans[static_cast<std::size_t>(here.next_span++)] = {
-        .kind = action.kind,
-        .op = {.stage = stage_of(action, actor)},
-        .actor = actor,
-        .start = now,
-        .end = now + duration};
+    Span& span = timeline_.spans[static_cast<std::size_t>(here.next_span++)];
+    span.start = now;
+    span.end = now + duration;
   }
   here.running = 1;
   events_.push_lane(now + duration, actor);

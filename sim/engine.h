@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,13 @@ class Engine {
   // `program` and `prices` must outlive it.
   Engine(const Program& program, const Prices& prices, std::unique_ptr<Wire> wire);
 
-  // Runs to the end, once. Throws Error when the actors wait for one another.
-  Timeline run();
+  // Runs to the end, once. `starts`: when each actor begins; empty: all at 0. Throws Error when the
+  // actors wait for one another.
+  Timeline run(std::span<const Nanoseconds> starts = {});
+  // When each actor had gone through its list. REQUIRES: run() has returned.
+  const std::vector<Nanoseconds>& ended() const { return ended_; }
+
+  std::size_t actors() const { return lanes_.size(); }
 
   // For wires.
   const Program& program() const { return *program_; }
@@ -73,15 +79,18 @@ class Engine {
     std::vector<std::int32_t> here = {};
   };
 
-  // With bounded queues, of a compute: when it starts, and who waits for that.
-  struct Start {
+  // A moment that one actor's lane may have to wait for.
+  struct Moment {
     Nanoseconds at = kNever;
     std::int32_t waiter = -1;  // an actor
   };
 
   Lane& lane(std::int32_t actor) { return lanes_[static_cast<std::size_t>(actor)]; }
   void handle(const Event& event);
-  bool has_room(std::int32_t actor, Nanoseconds now);
+  bool has_come(Moment& moment, std::int32_t actor, Nanoseconds now);
+  void set(Moment& moment, Nanoseconds at);
+  Moment& room_of(const Action& action);
+  bool verify(std::int32_t actor, Nanoseconds now);
   void note_start(std::int32_t actor, std::int32_t count, Nanoseconds at);
   void proceed(std::int32_t actor, Nanoseconds now);
   void start_computes(std::int32_t actor, Nanoseconds now);
@@ -105,7 +114,12 @@ class Engine {
   std::vector<Lane> lanes_;
   std::vector<Flight> flights_;    // by message
   std::vector<Meeting> meetings_;  // one per shared group, then the norm exchange
-  std::vector<Start> starts_;      // by compute; empty without bounded queues
+  std::vector<Moment> starts_;     // by compute: it starts; empty without bounded queues
+  // With post-validation, by actor: the norms of those in front, and the last one's verdict, are
+  // there.
+  std::vector<Moment> norms_;
+  std::vector<Moment> verdicts_;
+  std::vector<Nanoseconds> ended_;  // by actor
   EventQueue events_;
 };
 

@@ -63,6 +63,7 @@ Prices::Prices(const Program& program, const CostTable& costs, const SimulateOpt
                          .bytes = bytes});
       limits_bandwidth_ |= behind_.back().occupancy > 0;
     }
+    note_latency_ = std::max(note_latency_, stage.message.latency);
   }
   for (const std::int32_t stage : previous_on_route(program.schedule.pipeline)) {
     for (std::int32_t slice = 0; slice < slices_; ++slice) {
@@ -127,6 +128,7 @@ Nanoseconds Prices::of_step_end(const Action& action) const {
     case ActionKind::ReduceGradients:
       return of_reduction(action.index);
     case ActionKind::GlobalNorm:
+    case ActionKind::PartialNorm:
       return costs_->global_norm;
     case ActionKind::Update:
       return of_update(action.index);

@@ -56,8 +56,12 @@ class Prices {
   }
   bool limits_bandwidth() const { return limits_bandwidth_; }
 
-  // A ReduceGradients (the dearest stage of the group), GlobalNorm or Update.
+  // A ReduceGradients (the dearest stage of the group), GlobalNorm, PartialNorm or Update.
   Nanoseconds of_step_end(const Action& action) const;
+
+  // Of the few bytes that tell norms and verdicts: the longest of any boundary. They pass beside
+  // what occupies the channels, in every p2p mode.
+  Nanoseconds note_latency() const { return note_latency_; }
 
   const CostTable& costs() const { return *costs_; }
 
@@ -84,6 +88,7 @@ class Prices {
   std::vector<MessagePrice> before_;  // and to the one before
   bool scaled_ = false;               // jitter or slow-downs apply
   bool limits_bandwidth_ = false;
+  Nanoseconds note_latency_ = 0;
 };
 
 }  // namespace penstock

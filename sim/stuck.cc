@@ -24,6 +24,10 @@ Engine::Wait Engine::wait_of(std::int32_t actor) const {
     const Wire::Waiting waiting = wire_->waits_for(*this, actor, lane.cursor, lane.awaits);
     return {waiting.message, waiting.actor};
   }
+  if (action.kind == ActionKind::NormReceive) return {-1, actor - 1};
+  if (action.kind == ActionKind::Verdict) {
+    return {-1, static_cast<std::int32_t>(lanes_.size()) - 1};
+  }
   // Whoever shares the meeting and has not come.
   const std::size_t here = meeting_of(action);
   for (std::int32_t other = 0; other < static_cast<std::int32_t>(lanes_.size()); ++other) {

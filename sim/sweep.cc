@@ -195,6 +195,7 @@ bool can_sweep(const CostTable& costs) {
 
 Nanoseconds sweep_makespan(const Program& program, const CostTable& costs) {
   assert(can_sweep(costs) && "a channel that can be busy needs the engine");
+  assert(!has_verdict(program) && "steps that overlap need the engine");
   const SimulateOptions options;
   const Prices prices(program, costs, options);
   const bool queues = program.schedule.pipeline.learning.queue_capacity > 0;

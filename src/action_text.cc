@@ -41,6 +41,14 @@ std::string to_string(const Program& program, const Action& action) {
       return "exchange of gradient norms";
     case ActionKind::Update:
       return fmt::format("update of stage {}", action.index);
+    case ActionKind::PartialNorm:
+      return "norms of its own gradients";
+    case ActionKind::NormReceive:
+      return "receive of gradient norms from the actor before";
+    case ActionKind::NormSend:
+      return "send of gradient norms to the next actor";
+    case ActionKind::Verdict:
+      return "verdict on the update";
   }
   return {};
 }

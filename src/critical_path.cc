@@ -191,6 +191,9 @@ class WalkBack {
         binding_transfer(timeline_, first, end_of_pair(timeline_, first, lane.last));
     const CriticalLink near = later(own, of_transfer(input, start));
     if (!is_none(near) && near.end == start) return near;
+    // What the first op of an actor and a verdict wait for may be the step before's.
+    const bool is_continued = first == lane.first || span(i).kind == ActionKind::Verdict;
+    if (timeline_.period > 0 && is_continued) return {};
     const CriticalLink held = ends().at(start, span(i).actor, span(i).actor);
     if (!is_none(held)) return later(near, held);
     // What ends a step waits for the last actor to reach an exchange (of norms: it may cost nothing

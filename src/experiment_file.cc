@@ -129,9 +129,19 @@ ScheduleChoice read_schedule_choice(const JsonReader& schedule, const std::strin
   return choice;
 }
 
+Synchronization read_synchronization(const JsonReader& optimizer) {
+  const std::string text = optimizer.text("synchronization", "flush");
+  if (const auto synchronization = parse_synchronization(text)) return *synchronization;
+  const std::string_view known[] = {name(Synchronization::Flush),
+                                    name(Synchronization::PostValidation)};
+  optimizer.at("synchronization")
+      .problem(fmt::format("unknown choice '{}'", text), did_you_mean(text, known));
+  return Synchronization::Flush;
+}
+
 Optimizer read_optimizer(const JsonReader& optimizer) {
   optimizer.only({"name", "lr", "min_lr", "warmup_steps", "beta1", "beta2", "epsilon",
-                  "weight_decay", "clip"});
+                  "weight_decay", "clip", "synchronization"});
   const Optimizer usual;
   Optimizer read;
   read.name = optimizer.text("name", usual.name);
@@ -147,6 +157,7 @@ Optimizer read_optimizer(const JsonReader& optimizer) {
   read.weight_decay =
       optimizer.number("weight_decay", {.max = 1e3, .fallback = usual.weight_decay});
   read.clip = optimizer.number("clip", {.fallback = usual.clip});
+  read.synchronization = read_synchronization(optimizer);
   return read;
 }
 

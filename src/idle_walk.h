@@ -63,15 +63,17 @@ class IdleWalk {
 
  private:
   void walk(SpanRange lane) {
-    at_ = window_.begin;
+    const Window window = window_of_lane(lane);
+    at_ = window.begin;
+    last_op_ = lane.last;
+    while (last_op_ > lane.first && !is_op(last_op_ - 1)) --last_op_;
     for (std::int32_t first = lane.first; first < lane.last;) {
       const std::int32_t last = end_of_pair(timeline_, first, lane.last);
       const Span& span = timeline_.spans[static_cast<std::size_t>(first)];
       now_.span = first;
       now_.transfer = binding_transfer(timeline_, first, last);
       gap_before(span, first == lane.first);
-      const bool collective =
-          span.kind == ActionKind::ReduceGradients || span.kind == ActionKind::GlobalNorm;
+      const bool collective = span.kind != ActionKind::Compute && span.kind != ActionKind::Update;
       if (collective) until(span.end, IdleCause::Collective);
       for (; first < last; ++first) {
         at_ = std::max(at_, timeline_.spans[static_cast<std::size_t>(first)].end);
@@ -79,12 +81,26 @@ class IdleWalk {
     }
     now_.span = -1;
     now_.transfer = -1;
-    until(window_.end, lane.first == lane.last ? IdleCause::WarmUp : IdleCause::Drain);
+    until(window.end, lane.first == lane.last ? IdleCause::WarmUp : IdleCause::Drain);
+  }
+
+  // Where steps overlap, each actor's step is from its own start to its next.
+  Window window_of_lane(SpanRange lane) const {
+    if (timeline_.period == 0) return window_;
+    const Nanoseconds begin = lane.first == lane.last
+                                  ? window_.begin
+                                  : timeline_.spans[static_cast<std::size_t>(lane.first)].start;
+    return {begin, begin + timeline_.period};
+  }
+
+  bool is_op(std::int32_t span) const {
+    return timeline_.spans[static_cast<std::size_t>(span)].kind == ActionKind::Compute;
   }
 
   void gap_before(const Span& span, bool first_of_actor) {
     if (first_of_actor) return until(span.start, IdleCause::WarmUp);
     if (span.kind != ActionKind::Compute) {
+      if (now_.span < last_op_) return until(span.start, IdleCause::Collective);
       until(std::min(span.start, ops_end_), IdleCause::Drain);
       return until(span.start, IdleCause::Collective);
     }
@@ -110,8 +126,9 @@ class IdleWalk {
   const Timeline& timeline_;
   Visit visit_;
   Window window_;
-  Nanoseconds ops_end_ = 0;  // of the last F, B, I or W of any actor
-  Nanoseconds at_ = 0;       // everything of this actor before it is accounted for
+  Nanoseconds ops_end_ = 0;   // of the last F, B, I or W of any actor
+  std::int32_t last_op_ = 0;  // of the actor: behind its span
+  Nanoseconds at_ = 0;        // everything of this actor before it is accounted for
   Idle now_;
 };
 

@@ -75,7 +75,7 @@ Metrics measure(const Timeline& timeline) {
   const std::vector<SpanRange> lanes = lanes_of(timeline);
   const Window window = window_of(timeline);
   Metrics metrics;
-  metrics.makespan = window.end - window.begin;
+  metrics.makespan = timeline.period > 0 ? timeline.period : window.end - window.begin;
   metrics.actors.resize(lanes.size());
   const auto makespan = static_cast<double>(metrics.makespan);
   double busy = 0;  // mean over the actors

@@ -52,7 +52,10 @@ Prepared prepare(Experiment experiment, MessagePlacement placement) {
   if (prepared.experiment.model) prepared.split = make_split(prepared.experiment, schedule);
   auto shared = shared_stages(prepared.experiment, prepared.split, schedule.pipeline);
   prepared.program =
-      lower(std::move(schedule), {.placement = placement, .shared = std::move(shared)});
+      lower(std::move(schedule),
+            {.placement = placement,
+             .shared = std::move(shared),
+             .synchronization = prepared.experiment.train.optimizer.synchronization});
   return prepared;
 }
 

@@ -67,6 +67,17 @@ MessagePlacement lowering_from(const Arguments& arguments) {
       fmt::format("--lowering: no policy is called '{}'; {}", text, did_you_mean(text, known)));
 }
 
+std::optional<Synchronization> synchronization_from(const Arguments& arguments) {
+  if (!arguments.has("synchronization")) return std::nullopt;
+  const std::string& text = arguments.text("synchronization");
+  const auto synchronization = parse_synchronization(text);
+  if (!synchronization) {
+    throw UsageError(
+        fmt::format("--synchronization takes flush or post_validation, not '{}'", text));
+  }
+  return synchronization;
+}
+
 GenerateOptions generate_options(const Arguments& arguments) {
   return {.actors = arguments.integer_or("actors", 1),
           .chunks = arguments.integer_or("chunks", 1),

@@ -20,6 +20,9 @@ GenerateOptions generate_options(const Arguments& arguments);
 // --lowering. Throws UsageError with the policies there are. REQUIRES: arguments.has("lowering").
 MessagePlacement lowering_from(const Arguments& arguments);
 
+// --synchronization; nullopt when it is not given. Throws UsageError with those there are.
+std::optional<Synchronization> synchronization_from(const Arguments& arguments);
+
 // The format that option `name` names. Throws UsageError with the formats there are.
 // REQUIRES: arguments.has(name).
 Format format_of(const Arguments& arguments, std::string_view name);

@@ -73,6 +73,9 @@ constexpr Option kSimulate[] = {
     {"lowering", "POLICY",
      "where sends and receives stand: linear (default), paired (default when "
      "blocking), deferred, naive"},
+    {"synchronization", "MODE",
+     "of the optimizer: flush (default), post_validation (updates are verified in the next step, "
+     "which need not wait); overrides CONFIG"},
     {"jitter", "X", "lengthen each op by a random share of up to X"},
     {"seed", "N", "of the jitter (default 0)"},
     {"slow-down", "A=X", "actor A takes X times as long; repeats", true},

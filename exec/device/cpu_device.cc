@@ -140,7 +140,7 @@ class CpuDevice final : public Device {
       const BlockRange blocks{plan.split.first[part], plan.split.first[part + 1]};
       stages_[i] = std::make_unique<CpuStage>(
           *plan.model, blocks, sizes_, ops_of_stage(plan.program, static_cast<std::int32_t>(i)),
-          plan.train.seed);
+          plan.train.seed, keeps_a_copy(plan.program, actor));
       needs_tokens |= blocks.first == 0 || blocks.end == plan.model->layers + 2;
     }
     if (needs_tokens) tokens_.emplace(plan, sizes_.slices);
@@ -157,10 +157,12 @@ class CpuDevice final : public Device {
   std::int64_t weight_bytes(std::int32_t stage) const override { return at(stage).weight_bytes(); }
 
   void begin_step(std::int64_t step) override {
-    for (const auto& stage : stages_) {
-      if (stage) stage->begin_step();
-    }
     if (tokens_) tokens_->pick(step);
+  }
+  void clear_gradients() override {
+    for (const auto& stage : stages_) {
+      if (stage) stage->clear_gradients();
+    }
   }
 
   void run(const Op& op, std::span<const float> input, std::span<float> output) override {
@@ -188,6 +190,9 @@ class CpuDevice final : public Device {
   std::vector<ParameterView> parameters(std::int32_t stage) const override {
     return at(stage).parameters();
   }
+
+  void keep(std::int32_t stage) override { at(stage).keep(); }
+  void roll_back(std::int32_t stage) override { at(stage).roll_back(); }
 
   void reset_optimizer() override {
     for (const auto& stage : stages_) {

@@ -22,7 +22,7 @@ RecomputeChoice choice_for(std::span<const Op> order, RecomputeChoice asked_for)
 }  // namespace
 
 CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& sizes,
-                   std::span<const Op> order, std::uint64_t seed)
+                   std::span<const Op> order, std::uint64_t seed, bool keeps_a_copy)
     : sizes_(sizes),
       hidden_(model.hidden),
       slots_(share_out(order, sizes.units)),
@@ -41,6 +41,7 @@ CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& size
   for (const PartTensor& tensor : parameters_.tensors()) {
     fill_initial(model, tensor.info, seed, parameters_.values(tensor));
   }
+  if (keeps_a_copy) keep();
   // Each buffer fits every slice; carved once here, so that layouts have their storage.
   for (const TokenSlice& slice : sizes_.slices) {
     const KeptValues values = part_.kept_values(slice);
@@ -58,7 +59,7 @@ CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& size
   }
 }
 
-void CpuStage::begin_step() {
+void CpuStage::clear_gradients() {
   parameters_.clear_gradients();
   weight_gradients_left_ = slots_.weight_gradients;
 }
@@ -168,8 +169,9 @@ std::int64_t CpuStage::bytes_of_microbatch(bool with_remade) const {
 }
 
 std::int64_t CpuStage::weight_bytes() const {
-  // Values, gradients and two moments.
-  return static_cast<std::int64_t>(4 * parameters_.values().size() * sizeof(float));
+  // Values, gradients and two moments; a copy of all but the gradients.
+  const std::size_t copies = copy_.values.empty() ? 4 : 7;
+  return static_cast<std::int64_t>(copies * parameters_.values().size() * sizeof(float));
 }
 
 std::span<float> CpuStage::shared_gradient() {
@@ -210,6 +212,20 @@ std::vector<ParameterView> CpuStage::parameters() const {
 void CpuStage::reset_optimizer() {
   std::ranges::fill(first_moments_, 0.0f);
   std::ranges::fill(second_moments_, 0.0f);
+}
+
+void CpuStage::keep() {
+  const std::span<const float> values = parameters_.values();
+  copy_.values.assign(values.begin(), values.end());
+  copy_.first_moments = first_moments_;
+  copy_.second_moments = second_moments_;
+}
+
+void CpuStage::roll_back() {
+  assert(copy_.values.size() == parameters_.values().size() && "it was kept before");
+  std::ranges::copy(copy_.values, parameters_.values().begin());
+  first_moments_ = copy_.first_moments;
+  second_moments_ = copy_.second_moments;
 }
 
 }  // namespace penstock

@@ -33,10 +33,10 @@ class CpuStage {
  public:
   // `order`: this stage's ops as they run. Allocates everything that a step needs.
   CpuStage(const Model& model, BlockRange blocks, const StageSizes& sizes,
-           std::span<const Op> order, std::uint64_t seed);
+           std::span<const Op> order, std::uint64_t seed, bool keeps_a_copy = false);
   CpuStage(const CpuStage&) = delete;
 
-  void begin_step();
+  void clear_gradients();
   void run(const Op& op, TokenRows tokens, std::span<const float> input, std::span<float> output);
   double loss_sum(std::size_t unit) const { return losses_[unit]; }
 
@@ -49,6 +49,8 @@ class CpuStage {
   void update(const Optimizer& optimizer, const AdamwStep& step);
   std::vector<ParameterView> parameters() const;
   void reset_optimizer();
+  void keep();  // REQUIRES: keeps_a_copy
+  void roll_back();
 
  private:
   // Buffers for one slice in flight.
@@ -59,6 +61,9 @@ class CpuStage {
   struct OutputGradients {
     AlignedVector<float> buffer;
     PartGradients<float> layout;
+  };
+  struct Copy {
+    AlignedVector<float> values, first_moments, second_moments;
   };
 
   void forward(const Op& op, TokenRows tokens, std::span<const float> input,
@@ -90,6 +95,7 @@ class CpuStage {
       gathered_;                // [unit], from the microbatch's first backward
   std::vector<double> losses_;  // [unit]
   std::int32_t weight_gradients_left_ = 0;
+  Copy copy_;  // empty, or of the sizes that it will have
 };
 
 }  // namespace penstock

@@ -44,8 +44,10 @@ class Device {
   virtual std::int64_t kept_bytes(std::int32_t stage) const = 0;
   virtual std::int64_t weight_bytes(std::int32_t stage) const = 0;
 
-  // Zeroes gradients and picks the tokens of step `step` (from 0).
+  // Picks the tokens of step `step` (from 0). What runs next are forwards.
   virtual void begin_step(std::int64_t step) = 0;
+  // Before the step's first backward.
+  virtual void clear_gradients() = 0;
 
   // Runs one op. F: `input` the activation (empty on the first stage), `output` the activation
   // (empty on the last). B, I: `input` the gradient of the stage's output (empty on the last
@@ -75,6 +77,11 @@ class Device {
 
   // Forgets what the optimizer has learnt from earlier steps (its moments).
   virtual void reset_optimizer() = 0;
+  // One stage's parameters and optimizer state as they are, to undo an update. Where the program
+  // has verdicts, on all actors but the last: their memory is there from the beginning. An F may
+  // run once more after roll_back(): what it kept is replaced.
+  virtual void keep(std::int32_t stage) = 0;
+  virtual void roll_back(std::int32_t stage) = 0;
 };
 
 // The CPU device: OpenBLAS and our own element-wise kernels, fp32.

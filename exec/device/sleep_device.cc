@@ -36,6 +36,7 @@ class SleepDevice final : public Device {
   std::int64_t weight_bytes(std::int32_t stage) const override { return at(stage).weight_bytes; }
 
   void begin_step(std::int64_t) override {}
+  void clear_gradients() override {}
   void run(const Op& op, std::span<const float>, std::span<float>) override {
     pass(costs_.duration(op));
   }
@@ -50,6 +51,8 @@ class SleepDevice final : public Device {
   void update(std::int32_t stage, std::int64_t, double, double) override { pass(at(stage).update); }
   std::vector<ParameterView> parameters(std::int32_t) const override { return {}; }
   void reset_optimizer() override {}
+  void keep(std::int32_t) override {}
+  void roll_back(std::int32_t) override {}
 
  private:
   const StageCosts& at(std::int32_t stage) const {

@@ -37,11 +37,17 @@ struct StepRecord {
   double gradient_norm = 0;  // NaN when nothing is learnt (inference)
   double learning_rate = 0;
   double seconds = 0;
+  // Post-validation: an update that some actor had made before the whole norm was known was wrong.
+  bool rolled_back = false;
 };
 
+// Activations and gradients that an actor sent in the whole run.
 struct Traffic {
-  std::int64_t bytes_sent = 0;  // whole run
+  std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;
+  // Beside those: once more, after rolling back.
+  std::int64_t bytes_resent = 0;
+  std::int64_t messages_resent = 0;
 };
 
 struct RunResult {

@@ -12,6 +12,7 @@
 #include "penstock/model.h"
 #include "penstock/schedule.h"
 #include "penstock/split.h"
+#include "penstock/synchronization.h"
 
 namespace penstock {
 
@@ -51,6 +52,7 @@ struct Optimizer {
   double epsilon = 1e-8;
   double weight_decay = 0.1;  // on matrices only
   double clip = 1.0;          // global gradient norm; 0: no clipping
+  Synchronization synchronization = Synchronization::Flush;
 };
 
 enum class DeviceKind : std::uint8_t { Auto, Cpu, Sleep };

@@ -50,9 +50,10 @@ struct ActorMetrics {
 };
 
 struct Metrics {
-  Nanoseconds makespan = 0;  // last end - first start over all actors
-  double utilization = 0;    // mean over actors
-  double bubble_ratio = 0;   // 1 - utilization
+  // Last end - first start over all actors; Timeline::period where steps overlap.
+  Nanoseconds makespan = 0;
+  double utilization = 0;   // mean over actors
+  double bubble_ratio = 0;  // 1 - utilization
   // (C - m T) / C: C the longest actor span (first start to last end), m T the mean busy time of
   // the actors. The zero-bubble papers' bubble rate (arXiv 2401.10241, section 5).
   double bubble_ratio_span = 0;
@@ -84,7 +85,8 @@ std::vector<std::vector<MemorySample>> memory(const Timeline& timeline);
 // The chain of binding constraints that ends at the last end. Earliest first; each link starts when
 // the one before it ended, arrived or left its channel to the next message. In a simulated timeline
 // the links cover the makespan without a gap; in a measured one what lies between two links is
-// overhead that no op and no message accounts for.
+// overhead that no op and no message accounts for. Where steps overlap, it begins with what waited
+// for the step before.
 struct CriticalLink {
   std::int32_t span = -1;      // index into spans, or -1
   std::int32_t transfer = -1;  // index into transfers, or -1

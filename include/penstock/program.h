@@ -11,6 +11,7 @@
 
 #include "penstock/error.h"
 #include "penstock/schedule.h"
+#include "penstock/synchronization.h"
 
 namespace penstock {
 
@@ -46,6 +47,13 @@ struct Message {
 // ReduceGradients index -> Program::shared: sum the gradients of tied or mirrored weights
 // GlobalNorm   index unused (0): exchange squared norms, so that all clip alike
 // Update       index = stage: the optimizer
+//
+// Under post-validation, instead of GlobalNorm; index unused (0):
+// PartialNorm  the squared norms of the actor's own gradients
+// NormReceive  the norms of all actors in front, from the one before (not on actor 0)
+// NormSend     those and its own, to the next actor (not on the last)
+// Verdict      in the next step's list: the last actor tells the others the whole norm, and each
+//              verifies its update. A roll-back is no action of its own: it runs inside, if at all.
 enum class ActionKind : std::uint8_t {
   Compute,
   Send,
@@ -53,7 +61,11 @@ enum class ActionKind : std::uint8_t {
   AwaitRoom,
   ReduceGradients,
   GlobalNorm,
-  Update
+  Update,
+  PartialNorm,
+  NormReceive,
+  NormSend,
+  Verdict
 };
 
 constexpr bool is_transfer(ActionKind kind) {
@@ -99,6 +111,9 @@ struct LowerOptions {
   // Groups of stages whose gradients are summed after the last backward: tied embeddings. Mirrored
   // copies (equal Stage::part) are added by lower() itself.
   std::vector<std::vector<std::int32_t>> shared = {};
+  // PostValidation writes PartialNorm, NormReceive, NormSend and Verdict instead of GlobalNorm, and
+  // puts the speculative computes first. With one actor there is nobody to wait for: Flush.
+  Synchronization synchronization = Synchronization::Flush;
   // Write ReduceGradients, GlobalNorm (under Backprop) and Update at the end of every actor's list;
   // nothing under ForwardOnly, or where updates stand inside the order.
   bool step_end = true;
@@ -107,10 +122,19 @@ struct LowerOptions {
 // Writes out the transfers: one per (producer, consuming actor). Actors are walked round-robin,
 // each taking its next step when its inputs are there, which gives the global linear order; an
 // actor's list is cut from it. Linear time and memory, no graph. REQUIRES: check(schedule).empty();
-// throws Error when the order cannot make progress, and for `shared` stages that update inside the
-// order, each at a time of its own.
+// throws Error when the order cannot make progress, for `shared` stages that update inside the
+// order, each at a time of its own, and where PostValidation does not apply: two routes, mirrored
+// copies, updates inside the order, local learning, inference.
 //   Program program = lower(generate("1f1b", {.actors = 4, .microbatches = 8}));
 Program lower(Schedule schedule, const LowerOptions& options = {});
+
+// How many computes, at the front of the linear order, run before the step's verdict: a wrong one
+// has them run, and their results sent, once more. 0 without post-validation.
+std::int32_t speculative_computes(const Program& program);
+// Whether updates are verified in the next step.
+bool has_verdict(const Program& program);
+// Whether `actor` may have to undo an update, so that its device keeps a copy of the weights.
+bool keeps_a_copy(const Program& program, std::int32_t actor);
 
 // What one channel needs in buffers for a step, whatever the timing.
 struct ChannelNeed {

@@ -40,6 +40,9 @@ struct SimulateOptions {
   std::vector<double> slow_down = {};
 };
 
+// A program with Verdicts is simulated step after step until every step is like the one before: the
+// result is one of those, with Timeline::period, for updates that all turn out to be right.
+//
 // Discrete events in integer nanoseconds, ordered by (time, number): same input, same bytes out.
 // REQUIRES: missing_costs(costs, program.schedule).empty(). Throws Error, naming who waits for
 // whom, when the transfers deadlock (a Linear program's cannot, nor can a Paired one's under
@@ -49,7 +52,7 @@ Timeline simulate(const Program& program, const CostTable& costs,
 
 // The makespan alone by one sweep over the linear order, several times faster than simulate().
 // Equal to simulate()'s where channels have unlimited bandwidth and p2p is Async.
-// REQUIRES: can_sweep(costs).
+// REQUIRES: can_sweep(costs), !has_verdict(program).
 Nanoseconds sweep_makespan(const Program& program, const CostTable& costs);
 bool can_sweep(const CostTable& costs);
 

@@ -15,8 +15,9 @@
 namespace penstock {
 
 // Something an actor's compute lane did. Spans of one actor are in order of start and overlap only
-// inside a pair. kind Compute: `op`; ReduceGradients, GlobalNorm, Update: op.stage names the stage
-// (-1 for GlobalNorm), the rest of `op` is unused.
+// inside a pair. kind Compute: `op`; ReduceGradients, Update: op.stage names the stage; GlobalNorm,
+// PartialNorm, Verdict: op.stage is -1. The rest of `op` is unused. A Verdict takes as long as
+// rolling back does, none where the update was right.
 struct Span {
   ActionKind kind = ActionKind::Compute;
   Op op;
@@ -64,6 +65,9 @@ struct Timeline {
   std::vector<Span> spans;           // grouped by actor, in order of start
   std::vector<Transfer> transfers;
   std::int64_t tokens = 0;  // per step; 0: unknown
+  // Where a step begins before the one before has ended (post-validation): from an actor's start to
+  // its start in the next step. 0: a step begins when all of the one before has ended.
+  Nanoseconds period = 0;
   bool operator==(const Timeline&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include "deadlock_ring.h"
 #include "linear_order.h"
 #include "lower/place.h"
+#include "lower/post_validation.h"
 #include "lower/step_end.h"
 #include "penstock/depend.h"
 #include "penstock/program.h"
@@ -174,13 +175,21 @@ class Lowering {
   std::vector<Batch> batches_;            // by actor: what it took last
 };
 
+// Throws Error where updates cannot be verified later.
+bool validates_later(const Schedule& schedule, const LowerOptions& options) {
+  if (options.synchronization != Synchronization::PostValidation || !options.step_end) return false;
+  std::vector<Problem> problems = post_validation_problems(schedule);
+  if (!problems.empty()) throw Error(std::move(problems));
+  return schedule.pipeline.actors > 1;
+}
+
 }  // namespace
 
 Program lower(Schedule schedule, const LowerOptions& options) {
   Program program;
   program.schedule = std::move(schedule);
   const Dependencies dependencies(program.schedule.pipeline);
-  const LinearOrder order = linear_order(program.schedule, dependencies);
+  LinearOrder order = linear_order(program.schedule, dependencies);
   if (!order.complete) {
     std::vector<Problem> problems = deadlock_rings(program.schedule, dependencies, order, {});
     if (problems.empty())
@@ -196,8 +205,12 @@ Program lower(Schedule schedule, const LowerOptions& options) {
                     fmt::join(group, " and ")),
         "a flush is required: take a schedule that updates behind its last op");
   }
+  const bool validates = validates_later(program.schedule, options);
+  std::int32_t speculative = 0;
+  if (validates) speculative = move_speculative_first(order, program.schedule, dependencies);
   Lowering(dependencies, program).write(order);
   place_transfers(options.placement, program);
+  if (validates) write_verdicts(program, speculative);
   program.shared = shared_groups(program.schedule.pipeline, options.shared);
   if (options.step_end) write_step_end(program);
   return program;

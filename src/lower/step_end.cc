@@ -11,6 +11,20 @@ std::size_t index(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
 
+void write_norms(Program& program) {
+  const bool along_the_pipeline = has_verdict(program);
+  for (std::size_t actor = 0; actor < program.actions.size(); ++actor) {
+    std::vector<Action>& actions = program.actions[actor];
+    if (!along_the_pipeline) {
+      actions.push_back({ActionKind::GlobalNorm, 0});
+      continue;
+    }
+    actions.push_back({ActionKind::PartialNorm, 0});
+    if (actor > 0) actions.push_back({ActionKind::NormReceive, 0});
+    if (actor + 1 < program.actions.size()) actions.push_back({ActionKind::NormSend, 0});
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<std::int32_t>> shared_groups(
@@ -41,9 +55,7 @@ void write_step_end(Program& program) {
           {ActionKind::ReduceGradients, static_cast<std::int32_t>(group)});
     }
   }
-  for (std::vector<Action>& actions : program.actions) {
-    if (learning == LearningKind::Backprop) actions.push_back({ActionKind::GlobalNorm, 0});
-  }
+  if (learning == LearningKind::Backprop) write_norms(program);
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     program.actions[index(stages[stage].actor)].push_back(
         {ActionKind::Update, static_cast<std::int32_t>(stage)});

@@ -14,8 +14,9 @@ std::vector<std::vector<std::int32_t>> shared_groups(const Pipeline& pipeline,
                                                      std::vector<std::vector<std::int32_t>> groups);
 
 // Every actor's list ends in the same global order, so that collectives meet. What learns in
-// windows does so without the others: no norm is exchanged. Inference, and what updates inside its
-// order, ends with its last op.
+// windows does so without the others: no norm is exchanged. Where Verdicts stand in the lists,
+// norms are passed along the pipeline. Inference, and what updates inside its order, ends with its
+// last op.
 void write_step_end(Program& program);
 
 }  // namespace penstock

@@ -13,6 +13,10 @@ std::string label(const Span& span) {
       return "reduce " + std::to_string(span.op.stage);
     case ActionKind::GlobalNorm:
       return "norm";
+    case ActionKind::PartialNorm:
+      return "own norm";
+    case ActionKind::Verdict:
+      return "verdict";
     case ActionKind::Update:
       return "update " + std::to_string(span.op.stage);
     default:
@@ -34,7 +38,10 @@ std::size_t kind_index(const Span& span) {
     case ActionKind::ReduceGradients:
       return kOps;
     case ActionKind::GlobalNorm:
+    case ActionKind::PartialNorm:
       return kOps + 1;
+    case ActionKind::Verdict:
+      return kOps + 3;
     case ActionKind::Update:
       return kOps + 2;
     default:

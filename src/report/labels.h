@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-// "3F5" for an op; "reduce 3", "norm", "update 3" for what ends a step.
+// "3F5" for an op; "reduce 3", "norm", "own norm", "verdict", "update 3" for what ends a step.
 std::string label(const Span& span);
 // "activation 3F5" or "gradient 3B5": what is sent and the op that made it.
 std::string label(const Transfer& transfer);
@@ -19,13 +19,13 @@ std::string_view name(TimelineSource source);
 
 // The colours and groups of spans, in the order of reports and of the page's KIND_NAMES: the op
 // kinds, then what ends a step. kind_index(span) is the place in it.
-inline constexpr std::array<std::string_view, kOpKinds + 3> kSpanKinds = {
-    "F", "B", "I", "W", "R", "U", "reduce", "norm", "update"};
+inline constexpr std::array<std::string_view, kOpKinds + 4> kSpanKinds = {
+    "F", "B", "I", "W", "R", "U", "reduce", "norm", "update", "verdict"};
 std::size_t kind_index(const Span& span);
 
 // Whether a span is work (busy) or an exchange that the others wait in.
 constexpr bool is_collective(ActionKind kind) {
-  return kind == ActionKind::ReduceGradients || kind == ActionKind::GlobalNorm;
+  return kind != ActionKind::Compute && kind != ActionKind::Update;
 }
 
 }  // namespace penstock

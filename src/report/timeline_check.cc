@@ -92,7 +92,7 @@ class Checker {
   void check(const Span& span) {
     if (span.kind == ActionKind::Compute) {
       check_op(span.op, span.actor);
-    } else if (span.kind == ActionKind::GlobalNorm) {
+    } else if (is_collective(span.kind) && span.kind != ActionKind::ReduceGradients) {
       is_actor(span.actor);
     } else {
       check_stage(span.op.stage, span.actor);

@@ -56,7 +56,7 @@ void append_span(std::string& out, const Timeline& timeline, const Span& span) {
       kProcess, thread_of(span.actor), microseconds(span.start),
       microseconds(span.end - span.start), label(span), category(span), color(span));
   Commas commas;
-  if (span.kind != ActionKind::GlobalNorm) {
+  if (span.op.stage >= 0) {
     append(out, R"({}"stage":{})", commas.next(), span.op.stage);
   }
   if (span.kind == ActionKind::Compute) {

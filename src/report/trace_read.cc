@@ -96,6 +96,13 @@ std::optional<std::int32_t> stage_behind(std::string_view text, std::string_view
   return good ? std::optional(stage) : std::nullopt;
 }
 
+std::optional<ActionKind> exchange_of(std::string_view text) {
+  if (text == "norm") return ActionKind::GlobalNorm;
+  if (text == "own norm") return ActionKind::PartialNorm;
+  if (text == "verdict") return ActionKind::Verdict;
+  return std::nullopt;
+}
+
 // What ran: the inverse of label(span).
 void read_label(const JsonReader& cell, Span& span) {
   const std::string text = cell.as_text();
@@ -107,12 +114,13 @@ void read_label(const JsonReader& cell, Span& span) {
   } else if (const auto updated = stage_behind(text, "update ")) {
     span.kind = ActionKind::Update;
     span.op.stage = *updated;
-  } else if (text == "norm") {
-    span.kind = ActionKind::GlobalNorm;
+  } else if (const auto kind = exchange_of(text)) {
+    span.kind = *kind;
     span.op.stage = -1;
   } else if (cell.value().is_string()) {
     cell.problem(fmt::format("'{}' is no op", text),
-                 "an op is stage, kind, microbatch: 3F5; else: reduce 3, update 3, norm");
+                 "an op is stage, kind, microbatch: 3F5; else: reduce 3, update 3, norm, own norm, "
+                 "verdict");
   }
 }
 
@@ -174,6 +182,7 @@ Timeline read_timeline(const JsonReader& root, const std::vector<Problem>& probl
   timeline.microbatches = static_cast<std::int32_t>(
       root.integer("microbatches", {.required = true, .min = 1, .max = kMost}));
   timeline.tokens = root.integer("tokens", {.max = kMostBytes});
+  timeline.period = root.integer("period", {.max = kLongest});
   timeline.stages = read_stages(root, problems);
   timeline.slices = read_slices(root, problems);
   timeline.spans = read_rows<Span>(root, "spans", 6, read_span, problems);

@@ -60,9 +60,10 @@ std::string write_trace(const Timeline& timeline) {
   out.reserve(512 + 320 * timeline.spans.size() + 320 * timeline.transfers.size());
   append(out, "{{\"displayTimeUnit\":\"ns\",\n\"penstock\":{{\"trace\":1,\"name\":{},",
          json_string(timeline.name));
-  append(out, "\"source\":\"{}\",\"actors\":{},\"microbatches\":{},\"tokens\":{},\n",
+  append(out, "\"source\":\"{}\",\"actors\":{},\"microbatches\":{},\"tokens\":{},\"period\":{},\n",
          name(timeline.source), timeline.actors, timeline.microbatches,
-         timeline.tokens > 0 ? std::to_string(timeline.tokens) : "null");
+         timeline.tokens > 0 ? std::to_string(timeline.tokens) : "null",
+         timeline.period > 0 ? std::to_string(timeline.period) : "null");
   append_stages(out, timeline);
   out += ",\n";
   append_slices(out, timeline);

@@ -70,8 +70,9 @@ class FakeDevice final : public Device {
   std::int64_t kept_bytes(std::int32_t) const override { return kWidth; }
   std::int64_t weight_bytes(std::int32_t) const override { return kWidth * 12; }
 
-  void begin_step(std::int64_t step) override {
-    step_ = step;
+  void begin_step(std::int64_t step) override { step_ = step; }
+
+  void clear_gradients() override {
     for (auto& stage : gradients_) std::fill(stage.begin(), stage.end(), 0.0F);
   }
 
@@ -138,6 +139,13 @@ class FakeDevice final : public Device {
   }
 
   void reset_optimizer() override {}
+  void keep(std::int32_t stage) override {
+    copy_.resize(tensors_.size());
+    copy_[static_cast<std::size_t>(stage)] = tensors_[static_cast<std::size_t>(stage)];
+  }
+  void roll_back(std::int32_t stage) override {
+    tensors_[static_cast<std::size_t>(stage)] = copy_.at(static_cast<std::size_t>(stage));
+  }
 
  private:
   static constexpr std::int64_t kWidth = 37;
@@ -264,7 +272,8 @@ class FakeDevice final : public Device {
   FakeFaults faults_;
   std::set<Op> recomputed_;
   std::int64_t step_ = 0;
-  std::vector<std::vector<Tensor>> tensors_;   // by stage
+  std::vector<std::vector<Tensor>> tensors_;  // by stage
+  std::vector<std::vector<Tensor>> copy_;
   std::vector<std::vector<float>> gradients_;  // by stage
   std::vector<Cell> cells_;
   std::vector<double> losses_;

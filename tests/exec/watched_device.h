@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,10 +50,20 @@ class Watch {
     peak = std::max(peak, in_flight);
   }
 
+  void rolled_back(std::int32_t actor) {
+    const std::lock_guard lock(mutex_);
+    ++roll_backs_[actor];
+  }
+
   const std::vector<Values>& after() const { return after_; }
   std::int64_t copies() const { return copies_; }        // compared with another stage's
   std::int64_t different() const { return different_; }  // of them
   double peak_in_flight(std::int32_t actor) const { return peak_.at(actor); }
+  // Of stages.
+  std::int32_t roll_backs(std::int32_t actor) const {
+    const auto found = roll_backs_.find(actor);
+    return found == roll_backs_.end() ? 0 : found->second;
+  }
 
  private:
   std::mutex mutex_;
@@ -60,9 +71,10 @@ class Watch {
   std::int64_t copies_ = 0;
   std::int64_t different_ = 0;
   std::map<std::int32_t, double> peak_;
+  std::map<std::int32_t, std::int32_t> roll_backs_;
 };
 
-class WatchedDevice final : public Device {
+class WatchedDevice : public Device {
  public:
   WatchedDevice(const RunPlan& plan, std::int32_t actor, std::unique_ptr<Device> device,
                 Watch& watch)
@@ -83,10 +95,15 @@ class WatchedDevice final : public Device {
   }
   void begin_step(std::int64_t step) override {
     in_flight_ = 0;
+    forwards_.clear();
     device_->begin_step(step);
   }
+  void clear_gradients() override { device_->clear_gradients(); }
+  // A forward that runs again replaces what it kept.
   void run(const Op& op, std::span<const float> input, std::span<float> output) override {
-    if (op.kind == OpKind::Forward) watch_.held(actor_, in_flight_ += share(op));
+    if (op.kind == OpKind::Forward && forwards_.insert(op).second) {
+      watch_.held(actor_, in_flight_ += share(op));
+    }
     device_->run(op, input, output);
     if (gives_weight_gradient(op.kind) || !learns_) in_flight_ -= share(op);
   }
@@ -107,6 +124,11 @@ class WatchedDevice final : public Device {
     return device_->parameters(stage);
   }
   void reset_optimizer() override { device_->reset_optimizer(); }
+  void keep(std::int32_t stage) override { device_->keep(stage); }
+  void roll_back(std::int32_t stage) override {
+    watch_.rolled_back(actor_);
+    device_->roll_back(stage);
+  }
 
  private:
   // Of a microbatch: a slice of a chunk counts 1 / (slices times the route's chunks on this actor).
@@ -125,6 +147,7 @@ class WatchedDevice final : public Device {
   std::unique_ptr<Device> device_;
   Watch& watch_;
   double in_flight_ = 0;
+  std::set<Op> forwards_;  // of the step
 };
 
 inline MakeDevice watched(const MakeDevice& make, Watch& watch) {

@@ -18,6 +18,7 @@ TEST_P(SteadyState, OpsAllocateNothing) {
   const auto device = make_cpu_device(plan, 0);
   const auto step = [&](std::int64_t number) {
     device->begin_step(number);
+    device->clear_gradients();
     for (const Compute& compute : plan.program.computes) device->run(compute.op, {}, {});
     device->update(0, number, 1e-3, 1);
   };
@@ -44,6 +45,7 @@ TEST_P(SteadyState, OpsOnSlicesAllocateNothing) {
   const auto device = make_cpu_device(plan, 0);
   const auto step = [&](std::int64_t number) {
     device->begin_step(number);
+    device->clear_gradients();
     for (const Compute& compute : plan.program.computes) device->run(compute.op, {}, {});
     device->update(0, number, 1e-3, 1);
   };

@@ -48,6 +48,7 @@ class Trainer {
     Trained trained;
     for (std::int32_t step = 0; step < steps; ++step) {
       device_->begin_step(step);
+      device_->clear_gradients();
       for (const Compute& compute : plan_.program.computes) run(compute.op);
       trained.losses.push_back(loss());
       finish(step, trained);

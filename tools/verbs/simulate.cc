@@ -75,7 +75,10 @@ Timeline simulate_schedule(Schedule schedule, const Arguments& arguments) {
     throw UsageError("--set overrides a key of an experiment; none is given");
   const SimulateOptions options = simulate_options(arguments, schedule.pipeline.actors);
   const CostTable costs = costs_from(arguments, schedule).value_or(unit_costs(schedule));
-  return simulate(lower(std::move(schedule), {.placement = placement(arguments)}), costs, options);
+  const LowerOptions lowering{
+      .placement = placement(arguments),
+      .synchronization = synchronization_from(arguments).value_or(Synchronization::Flush)};
+  return simulate(lower(std::move(schedule), lowering), costs, options);
 }
 
 // A schedule that is made for costs is made for those of the command line where it gives some.
@@ -94,6 +97,9 @@ Timeline simulate_experiment(std::string_view content, const std::string& path,
                              const Arguments& arguments) {
   Experiment experiment = parse_experiment(content, path, arguments.list("set"));
   use_costs(arguments, experiment);
+  if (const auto synchronization = synchronization_from(arguments)) {
+    experiment.train.optimizer.synchronization = *synchronization;
+  }
   const Prepared prepared = prepare(std::move(experiment), placement(arguments));
   const Schedule& schedule = prepared.program.schedule;
   std::optional<CostTable> costs = costs_from(arguments, schedule);

@@ -1,10 +1,11 @@
 // What an op is, when it ran and what it waited for, from the columns of one timeline.
 
-const KIND_NAMES = ["F", "B", "I", "W", "R", "U", "reduce", "norm", "update"];
+const KIND_NAMES = ["F", "B", "I", "W", "R", "U", "reduce", "norm", "update",
+  "verdict"];
 const OP_KINDS = 6;
 
 function opText(kind, stage, microbatch, slice) {
-  if (kind === "norm") return "norm";
+  if (kind === "norm" || kind === "verdict") return kind;
   if (kind === "reduce" || kind === "update") return `${kind} ${stage}`;
   return `${stage}${kind}${microbatch}${slice ? `.${slice}` : ""}`;
 }
@@ -31,7 +32,7 @@ function meaning(timeline, span) {
   const s = timeline.spans;
   const kind = KIND_NAMES[s.kind[span]];
   const parts = [KINDS[kind].name];
-  if (kind !== "norm") parts.push(`stage ${s.stage[span]}`);
+  if (s.stage[span] >= 0) parts.push(`stage ${s.stage[span]}`);
   if (s.kind[span] < OP_KINDS) parts.push(`microbatch ${s.microbatch[span]}`);
   if (s.slice[span]) parts.push(`slice ${s.slice[span]}`);
   const route = routeOf(timeline, span);

@@ -10,6 +10,7 @@ const KINDS = {
   U: {name: "update", color: "#a6a9ad", texture: "band"},
   reduce: {name: "gradient reduction", color: "#f0e442", texture: "hatch"},
   norm: {name: "global norm", color: "#f0e442", texture: "plain"},
+  verdict: {name: "verdict on the update", color: "#f0e442", texture: "band"},
   update: {name: "update", color: "#a6a9ad", texture: "plain"},
 };
 
