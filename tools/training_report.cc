@@ -41,6 +41,8 @@ Json summary(const TrainingReport& report) {
     json["actors"].push_back({{"actor", actor},
                               {"bytes_sent", result.traffic[actor].bytes_sent},
                               {"messages_sent", result.traffic[actor].messages_sent},
+                              {"bytes_resent", result.traffic[actor].bytes_resent},
+                              {"messages_resent", result.traffic[actor].messages_resent},
                               {"utilization", metrics.actors[actor].utilization}});
   }
   json["steps"] = result.steps.size();

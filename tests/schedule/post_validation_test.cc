@@ -175,6 +175,9 @@ TEST(PostValidation, RefusesWhatItCannotVerify) {
   EXPECT_THAT(refusal(generate("pipedream_2bw", sizes)), HasSubstr("updates stand inside"));
   EXPECT_THAT(refusal(generate("local", sizes)), HasSubstr("windows learn by themselves"));
   EXPECT_THAT(refusal(generate("forward_only", sizes)), HasSubstr("nothing is learnt"));
+  Schedule queued = generate("1f1b", sizes);
+  queued.pipeline.learning.queue_capacity = 1;
+  EXPECT_THAT(refusal(queued), HasSubstr("bounded queue"));
   Schedule mirrored = generate("1f1b", sizes);
   mirrored.pipeline.stages[3].part = 0;
   EXPECT_THAT(refusal(mirrored), HasSubstr("mirrored copies"));

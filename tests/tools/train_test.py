@@ -197,6 +197,21 @@ def profiling_learns_nothing():
 
 
 @case
+def post_validation_gives_the_bits_of_a_flush():
+    # Clips in every step of these; then never.
+    for clip in [0.5, 100]:
+        settings = ["schedule.name=zb_h1", f"train.optimizer.clip={clip}"]
+        flush, _, _ = train(4, *settings, steps=4)
+        verified, _, _ = train(4, *settings, "train.optimizer.synchronization=post_validation", steps=4)
+        for key in ["losses", "gradient_norms", "parameters_sha256"]:
+            assert flush[key] == verified[key], (key, flush[key], verified[key])
+        resent = sum(actor["messages_resent"] for actor in verified["actors"])
+        assert (resent > 0) == (clip < 1), verified["actors"]
+        sent = lambda run: [(a["bytes_sent"], a["messages_sent"]) for a in run["actors"]]
+        assert sent(flush) == sent(verified)
+
+
+@case
 def the_traced_step_is_the_one_that_is_reported():
     for steps in [4, 5, 6]:
         summary, folder, _ = train(2, steps=steps)
