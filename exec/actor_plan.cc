@@ -175,6 +175,10 @@ class Planner {
   std::int32_t last_compute_task_ = -1;
 };
 
+bool is_norm(ActionKind kind) {
+  return kind == ActionKind::GlobalNorm || kind == ActionKind::PartialNorm;
+}
+
 // Of a message that is sent before its sender's verdict. Rolling back starts with receiving those.
 bool receives_behind_verdict(const Program& program) {
   const std::int32_t unverified = speculative_computes(program);
@@ -259,6 +263,12 @@ bool learns(const Program& program) {
                              [](const Compute& c) { return c.op.kind != OpKind::Forward; });
 }
 
+bool exchanges_norms(const Program& program) {
+  return std::ranges::any_of(program.actions, [](const std::vector<Action>& actions) {
+    return std::ranges::any_of(actions, is_norm, &Action::kind);
+  });
+}
+
 std::vector<Problem> executable_problems(const Program& program) {
   std::vector<Problem> problems;
   constexpr const char* kHint = "`penstock simulate` can predict it";
@@ -270,22 +280,9 @@ std::vector<Problem> executable_problems(const Program& program) {
     problems.push_back({program.schedule.name, "learning in windows is not executable yet", kHint});
     return problems;  // its program has no exchange of norms
   }
-  const auto runs = [&](OpKind kind) {
-    return std::ranges::any_of(program.computes,
-                               [=](const Compute& c) { return c.op.kind == kind; });
-  };
-  if (runs(OpKind::Update)) {
-    problems.push_back({program.schedule.name,
-                        "updates inside the order (asynchronous) are not executable yet: a flush "
-                        "is required",
-                        kHint});
-    return problems;
-  }
-  if (!learns(program)) return problems;
+  if (!learns(program) || updates_inside(program.schedule)) return problems;
   const auto has_norm = [](const std::vector<Action>& actions) {
-    return std::count_if(actions.begin(), actions.end(), [](const Action& a) {
-             return a.kind == ActionKind::GlobalNorm || a.kind == ActionKind::PartialNorm;
-           }) == 1;
+    return std::ranges::count_if(actions, is_norm, &Action::kind) == 1;
   };
   if (!std::all_of(program.actions.begin(), program.actions.end(), has_norm)) {
     problems.push_back({program.schedule.name,

@@ -73,6 +73,10 @@ ActionNames action_names(const Program& program);
 // Whether any stage learns: a program of forwards alone is inference and has no step end.
 bool learns(const Program& program);
 
+// Whether all actors hear of the gradients' norm. Where a stage updates without the others, nobody
+// knows it.
+bool exchanges_norms(const Program& program);
+
 // What the executor cannot run: learning without a step end. Empty: executable.
 std::vector<Problem> executable_problems(const Program& program);
 

@@ -30,6 +30,7 @@ Interpreter::Interpreter(const Program& program, const ActorPlan& plan,
 void Interpreter::run(std::int64_t step, StepEnd& step_end, std::span<Mark> marks) {
   assert(marks.size() == plan_.tasks.size() && "a mark per task");
   step_ = step;
+  step_end_ = &step_end;
   marks_ = marks;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i) {
     const Task& task = plan_.tasks[i];
@@ -120,7 +121,11 @@ void Interpreter::compute(std::size_t index) {
   const std::span<float> out = output(task.output);
   // A pair is one piece of work: no gap between its ops.
   marks_[index].start = task.overlaps_previous ? marks_[index - 1].end : now();
-  device_.run(task.op, in, out);
+  if (task.op.kind == OpKind::Update) {
+    step_end_->update(task.op);
+  } else {
+    device_.run(task.op, in, out);
+  }
   marks_[index].end = now();
   for (const Operand& operand : task.released) release(operand);
   const bool pair_goes_on =

@@ -76,6 +76,7 @@ class Interpreter {
   std::vector<Sending> sending_;
   std::vector<std::size_t> posted_;  // Receive tasks whose message has not been seen yet
   std::span<Mark> marks_;            // of the step under way
+  StepEnd* step_end_ = nullptr;      // likewise
   std::int64_t step_ = 0;
   std::int64_t rolled_back_ = 0;    // steps whose speculative part ran twice
   std::vector<Mark> second_marks_;  // of what runs twice: the first run's are kept

@@ -68,6 +68,10 @@ void add_ops(Samples& samples, const Program& program, const Marks& marks) {
       }
       if (action.kind != ActionKind::Compute) continue;
       const Op& op = program.computes[index].op;
+      if (op.kind == OpKind::Update) {
+        samples.stages[static_cast<std::size_t>(op.stage)].update.push_back(mark.end - mark.start);
+        continue;
+      }
       const std::size_t slice = slices == 1 ? 0 : static_cast<std::size_t>(op.slice);
       sums[static_cast<std::size_t>(op.stage)][static_cast<std::size_t>(op.kind)][slice].add(
           mark.end - mark.start);
@@ -112,7 +116,7 @@ Nanoseconds norm_time(const Program& program, const Marks& marks) {
 }
 
 void add_collectives(Samples& samples, const Program& program, const Marks& marks) {
-  samples.norm.push_back(learns(program) ? norm_time(program, marks) : 0);
+  samples.norm.push_back(exchanges_norms(program) ? norm_time(program, marks) : 0);
   // A stage has one cost for all its reductions (tied, mirrored), so it gets their mean.
   std::vector<Sum> sums(samples.stages.size());
   for (std::size_t g = 0; g < program.shared.size(); ++g) {

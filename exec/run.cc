@@ -119,9 +119,21 @@ RunResult run_steps(const RunPlan& plan, const RunOptions& options, StepRunner& 
   return nothing;
 }
 
+// Clipping takes the norm of all stages' gradients.
+void refuse_clipping(const RunPlan& plan, std::vector<Problem>& problems) {
+  const bool computes = plan.model && plan.train.device != DeviceKind::Sleep;
+  if (!computes || !learns(plan.program) || exchanges_norms(plan.program)) return;
+  if (plan.train.optimizer.clip <= 0) return;
+  problems.push_back({"train.optimizer.clip",
+                      "gradients are clipped by the norm over all stages, but each stage updates "
+                      "without the others",
+                      "set train.optimizer.clip to 0"});
+}
+
 RunResult start(const RunPlan& plan, const RunOptions& options, const MakeDevice& make_device,
                 Transport& transport) {
   std::vector<Problem> problems = executable_problems(plan.program);
+  refuse_clipping(plan, problems);
   if (plan.program.schedule.pipeline.actors != transport.actors()) {
     problems.push_back({plan.program.schedule.name,
                         fmt::format("the schedule has {} actors, the run {}",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "order_updates.h"
 #include "penstock/execute.h"
 #include "post_validation.h"
 #include "shared_gradients.h"
@@ -32,11 +33,13 @@ class StepEnd {
   // loss or a gradient is not a finite number.
   void exchange_norms();
 
-  // What everybody has, and the loss of it: all there is at the end of a step in which nothing was
-  // learnt (its norm is NaN).
+  // What everybody has, and the loss of it: all there is behind a step that exchanges no norms (its
+  // norm is NaN).
   void exchange_losses();
 
   void update(std::int32_t stage);
+  // An update inside the order.
+  void update(const Op& op);
 
   // Of the step that has just ended; `seconds` is for the caller to fill in. Where updates are
   // verified in the next step, validation() has the record.
@@ -52,6 +55,8 @@ class StepEnd {
   StepSums sums_;
   std::optional<PostValidation> validation_;
   std::int64_t step_ = 0;
+  OrderUpdates inside_;
+  std::vector<std::int32_t> updated_;  // by stage: how often in this step, inside the order
   double gradient_scale_ = 1;
   StepRecord record_;
 };

@@ -42,7 +42,7 @@ StepRunner::StepRunner(const RunPlan& plan, const RunOptions& options,
       actor_plan_(plan_actor(plan.program, transport.actor(), boundaries(device))),
       interpreter_(plan.program, actor_plan_, messages_, device, transport),
       step_end_(plan, device, transport),
-      learns_(learns(plan.program)) {
+      exchanges_norms_(exchanges_norms(plan.program)) {
   std::vector<Channel> channels = step_channels(plan, device, messages_);
   if (options.profile_steps > 0) probes_ = probe_channels(channels);
   channels.insert(channels.end(), probes_.begin(), probes_.end());
@@ -89,7 +89,7 @@ std::optional<StepRecord> StepRunner::run(std::int64_t step, double learning_rat
   Nanoseconds last = measured.begin;
   for (const Mark& mark : measured.marks) last = std::max(last, mark.end);
   const std::vector<Nanoseconds> ends = gather_one(transport_, last);
-  if (!learns_) step_end_.exchange_losses();
+  if (!exchanges_norms_) step_end_.exchange_losses();
   StepRecord record = step_end_.record();
   record.seconds = to_s(*std::max_element(ends.begin(), ends.end()) - measured.begin);
   return record;

@@ -63,7 +63,7 @@ class StepRunner {
   ActorPlan actor_plan_;
   Interpreter interpreter_;
   StepEnd step_end_;
-  bool learns_;
+  bool exchanges_norms_;
   Nanoseconds begin_ = 0;      // of the latest step
   std::int64_t executed_ = 0;  // steps, profiling ones included: message numbers go on
 };

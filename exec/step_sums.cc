@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "actor_plan.h"
 #include "gather.h"
 
 namespace penstock {
@@ -45,7 +46,9 @@ StepSums::StepSums(const RunPlan& plan, Device& device, Transport& transport)
     : plan_(plan),
       device_(device),
       transport_(transport),
-      own_stages_(stages_of(plan.program.schedule.pipeline, transport.actor())),
+      own_stages_(exchanges_norms(plan.program)
+                      ? stages_of(plan.program.schedule.pipeline, transport.actor())
+                      : std::vector<std::int32_t>()),
       loss_ops_(ops_with_loss(plan.program.schedule.pipeline)) {
   std::uint64_t mine = 0;
   for (const std::int32_t stage : own_stages_) mine += device.squared_norms(stage).size();

@@ -43,9 +43,9 @@ class StepSums {
   const RunPlan& plan_;
   Device& device_;
   Transport& transport_;
-  std::vector<std::int32_t> own_stages_;
-  std::vector<Op> loss_ops_;          // that a loss comes from, by microbatch and slice
-  std::vector<std::uint64_t> norms_;  // tensors of each actor
+  std::vector<std::int32_t> own_stages_;  // with norms; none where nobody asks for these
+  std::vector<Op> loss_ops_;              // that a loss comes from, by microbatch and slice
+  std::vector<std::uint64_t> norms_;      // tensors of each actor
   // What an actor gives: the losses of its ops (0 for others'), then tensor and squared norm of
   // each of its tensors.
   std::vector<double> block_;

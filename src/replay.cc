@@ -16,18 +16,36 @@ std::vector<std::vector<Nanoseconds>> empty_table(const Timeline& timeline) {
   return table;
 }
 
+bool is_update(const Span& span) {
+  const bool inside = span.kind == ActionKind::Compute && span.op.kind == OpKind::Update;
+  return inside || span.kind == ActionKind::Update;
+}
+
+// Update has one cost per stage: of several in a step the mean.
+void take_updates(const Timeline& measured, CostTable& costs) {
+  std::vector<Nanoseconds> total(costs.stages.size(), 0);
+  std::vector<Nanoseconds> count(costs.stages.size(), 0);
+  for (const Span& span : measured.spans) {
+    if (!is_update(span)) continue;
+    const auto stage = static_cast<std::size_t>(span.op.stage);
+    total[stage] += span.end - span.start;
+    ++count[stage];
+  }
+  for (std::size_t stage = 0; stage < total.size(); ++stage) {
+    if (count[stage] > 0) costs.stages[stage].update = total[stage] / count[stage];
+  }
+}
+
 }  // namespace
 
 CostTable replay_costs(const Timeline& measured, const CostTable& profile) {
   assert(profile.stages.size() >= measured.stages.size() && "one entry per stage");
   CostTable costs = profile;
   for (StageCosts& stage : costs.stages) stage.op = {};
+  take_updates(measured, costs);
   for (const Span& span : measured.spans) {
     const Nanoseconds duration = span.end - span.start;
-    if (span.kind == ActionKind::Update) {
-      costs.stages[static_cast<std::size_t>(span.op.stage)].update = duration;
-    }
-    if (span.kind != ActionKind::Compute) continue;
+    if (span.kind != ActionKind::Compute || is_update(span)) continue;
     auto& known = costs.stages[static_cast<std::size_t>(span.op.stage)]
                       .op[static_cast<std::size_t>(span.op.kind)];
     if (!known) known = Duration{.varied = empty_table(measured), .microbatch_varies = true};

@@ -74,8 +74,14 @@ std::optional<CostTable> given_costs(const Experiment& experiment, const Schedul
   return costs;
 }
 
-std::int64_t tokens_per_step(const Experiment& experiment) {
-  return std::int64_t{experiment.batch.global} * experiment.batch.sequence;
+std::int64_t sequences_per_run(const Prepared& prepared) {
+  const auto microbatches =
+      static_cast<std::int64_t>(prepared.program.schedule.pipeline.microbatches.size());
+  return prepared.experiment.batch.global / prepared.experiment.microbatches() * microbatches;
+}
+
+std::int64_t tokens_per_run(const Prepared& prepared) {
+  return sequences_per_run(prepared) * prepared.experiment.batch.sequence;
 }
 
 }  // namespace penstock

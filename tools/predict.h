@@ -30,7 +30,9 @@ Prepared prepare(Experiment experiment, MessagePlacement placement = MessagePlac
 // with what is missing.
 std::optional<CostTable> given_costs(const Experiment& experiment, const Schedule& schedule);
 
-// Tokens of one step; 0 without a sequence length.
-std::int64_t tokens_per_step(const Experiment& experiment);
+// Sequences and tokens of one run of the schedule, which may unroll several steps of the
+// experiment; 0 tokens without a sequence length.
+std::int64_t sequences_per_run(const Prepared& prepared);
+std::int64_t tokens_per_run(const Prepared& prepared);
 
 }  // namespace penstock

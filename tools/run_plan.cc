@@ -1,5 +1,6 @@
 #include "run_plan.h"
 
+#include <cstdint>
 #include <thread>
 
 #include <fmt/format.h>
@@ -16,11 +17,19 @@ RunPlan make_run_plan(const Prepared& prepared, const std::optional<CostTable>& 
     throw Error(experiment.file, "'model' is missing: there is nothing to train",
                 "name a config.json, or set \"device\": \"sleep\"");
   }
+  const std::int64_t sequences = sequences_per_run(prepared);
+  if (sequences > INT32_MAX) {
+    throw Error(experiment.file + ":/batch/global",
+                fmt::format("one run of the schedule takes {} sequences", sequences),
+                fmt::format("at most {}", INT32_MAX));
+  }
+  Batch batch = experiment.batch;
+  batch.global = static_cast<std::int32_t>(sequences);
   const bool selective = experiment.recompute == RecomputeChoice::Selective;
   return {.program = prepared.program,
           .model = sleeps ? std::nullopt : experiment.model,
           .split = prepared.split,
-          .batch = experiment.batch,
+          .batch = batch,
           .train = experiment.train,
           .recompute = selective ? RecomputeChoice::Selective : RecomputeChoice::Full,
           .costs = costs.value_or(CostTable{})};

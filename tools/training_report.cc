@@ -101,7 +101,7 @@ TrainingReport make_training_report(const Prepared& prepared, RunResult result,
   report.result = std::move(result);
   report.source = source;
   report.predicted = simulate(prepared.program, costs);
-  report.predicted.tokens = report.result.measured.tokens = tokens_per_step(prepared.experiment);
+  report.predicted.tokens = report.result.measured.tokens = tokens_per_run(prepared);
   report.step_s = report.result.steps[report.result.median_step].seconds;
   report.predicted_s = to_s(measure(report.predicted).makespan);
   const Timeline replay = simulate(prepared.program, replay_costs(report.result.measured, costs));

@@ -26,7 +26,8 @@ CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& size
     : sizes_(sizes),
       hidden_(model.hidden),
       slots_(share_out(order, sizes.units)),
-      parameters_(model, blocks),
+      versions_(order, sizes.units),
+      parameters_(model, blocks, versions_.value_buffers(), versions_.gradient_buffers()),
       part_(model, blocks, sizes.tokens, sizes.slices, sizes.gradient_scale, parameters_,
             choice_for(order, sizes.recompute)),
       first_moments_(parameters_.values().size(), 0.0f),
@@ -38,6 +39,7 @@ CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& size
       kept_(sizes.units.count()),
       gathered_(sizes.units.count()),
       losses_(sizes.units.count(), 0.0) {
+  parameters_.use_values(versions_.current());
   for (const PartTensor& tensor : parameters_.tensors()) {
     fill_initial(model, tensor.info, seed, parameters_.values(tensor));
   }
@@ -60,16 +62,23 @@ CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& size
 }
 
 void CpuStage::clear_gradients() {
-  parameters_.clear_gradients();
+  for (std::int32_t set = versions_.gradient_buffers(); set-- > 0;) {
+    parameters_.use_gradients(set);
+    parameters_.clear_gradients();
+  }
   weight_gradients_left_ = slots_.weight_gradients;
 }
 
 void CpuStage::run(const Op& op, TokenRows tokens, std::span<const float> input,
                    std::span<float> output) {
+  parameters_.use_values(versions_.values_of(op));
+  if (gives_weight_gradient(op.kind)) parameters_.use_gradients(versions_.gradients_of(op));
   if (op.kind == OpKind::Forward) forward(op, tokens, input, output);
   if (op.kind == OpKind::Recompute) recompute(op);
   if (gives_input_gradient(op.kind)) backward_input(op, input, output);
   if (gives_weight_gradient(op.kind)) backward_weight(op);
+  versions_.finish(op);
+  parameters_.use_values(versions_.current());
 }
 
 template <class T>
@@ -140,7 +149,7 @@ void CpuStage::backward_input(const Op& op, std::span<const float> input, std::s
 void CpuStage::backward_weight(const Op& op) {
   const std::size_t unit = sizes_.units.of(op);
   part_.backward_weight(inputs_[unit], activations(unit).layout, output_gradients(unit).layout);
-  if (--weight_gradients_left_ == 0) parameters_.fold_tied();
+  if (--weight_gradients_left_ == 0 && !versions_.updates_inside()) parameters_.fold_tied();
 }
 
 std::int64_t CpuStage::activation_bytes() const {
@@ -169,8 +178,11 @@ std::int64_t CpuStage::bytes_of_microbatch(bool with_remade) const {
 }
 
 std::int64_t CpuStage::weight_bytes() const {
-  // Values, gradients and two moments; a copy of all but the gradients.
-  const std::size_t copies = copy_.values.empty() ? 4 : 7;
+  // Values and gradients, both maybe several times, and two moments; a copy of all but the
+  // gradients.
+  const auto buffers =
+      static_cast<std::size_t>(versions_.value_buffers() + versions_.gradient_buffers());
+  const std::size_t copies = buffers + (copy_.values.empty() ? 2 : 5);
   return static_cast<std::int64_t>(copies * parameters_.values().size() * sizeof(float));
 }
 
@@ -189,6 +201,14 @@ std::vector<TensorNorm> CpuStage::squared_norms() const {
 }
 
 void CpuStage::update(const Optimizer& optimizer, const AdamwStep& step) {
+  if (versions_.updates_inside()) {
+    const std::int32_t from = versions_.current();
+    const Versions::Update update = versions_.update();
+    parameters_.use_gradients(update.gradients);
+    parameters_.fold_tied();
+    if (update.to != from) parameters_.copy_values_to(update.to);
+    parameters_.use_values(update.to);
+  }
   for (const PartTensor& tensor : parameters_.tensors()) {
     adamw({.values = parameters_.values(tensor),
            .gradients = parameters_.gradients(tensor),
@@ -197,6 +217,7 @@ void CpuStage::update(const Optimizer& optimizer, const AdamwStep& step) {
            .decayed = tensor.info.decayed},
           optimizer, step);
   }
+  if (versions_.updates_inside()) parameters_.clear_gradients();
 }
 
 std::vector<ParameterView> CpuStage::parameters() const {

@@ -7,6 +7,7 @@
 
 #include "device/device.h"
 #include "device/slots.h"
+#include "device/versions.h"
 #include "model/aligned.h"
 #include "model/part.h"
 #include "optimizer/adamw.h"
@@ -46,6 +47,7 @@ class CpuStage {
   std::span<float> shared_gradient();
   std::span<float> gradients() { return parameters_.gradients(); }
   std::vector<TensorNorm> squared_norms() const;
+  // With updates inside the order: the next one of the step.
   void update(const Optimizer& optimizer, const AdamwStep& step);
   std::vector<ParameterView> parameters() const;
   void reset_optimizer();
@@ -82,6 +84,7 @@ class CpuStage {
   StageSizes sizes_;
   int hidden_;
   Slots slots_;
+  Versions versions_;
   Parameters<float> parameters_;
   Part<float> part_;
   AlignedVector<float> first_moments_;

@@ -18,13 +18,13 @@ struct Embedding {
   Parameter<T> position;  // [max_positions, hidden], or null
 
   void forward(const TokenSlice& slice, std::span<const std::int32_t> ids, Matrix<T> y) const {
-    look_up(ids, slice.tokens, token.value, from(slice, y.columns, position.value), y);
+    look_up(ids, slice.tokens, token.value(), from(slice, y.columns, position.value()), y);
   }
 
   void backward_weight(const TokenSlice& slice, std::span<const std::int32_t> ids,
                        Matrix<const T> dy) const {
-    look_up_backward(ids, slice.tokens, dy, token.gradient,
-                     from(slice, dy.columns, position.gradient));
+    look_up_backward(ids, slice.tokens, dy, token.gradient(),
+                     from(slice, dy.columns, position.gradient()));
   }
 
  private:

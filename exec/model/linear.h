@@ -22,26 +22,26 @@ struct Linear {
 
   // y = residual + bias + x W; `residual` may be empty.
   void forward(Matrix<const T> x, Matrix<const T> residual, Matrix<T> y) const {
-    const bool start = residual.data != nullptr || bias.value != nullptr;
-    if (start) fill_rows(residual, bias.value, y);
-    gemm(x, Transpose::No, matrix(weight.value), turned(layout == WeightLayout::OutIn), y,
+    const bool start = residual.data != nullptr || bias.value() != nullptr;
+    if (start) fill_rows(residual, bias.value(), y);
+    gemm(x, Transpose::No, matrix(weight.value()), turned(layout == WeightLayout::OutIn), y,
          start ? Accumulate::Yes : Accumulate::No);
   }
 
   // dx = dy W^T, or dx += it.
   void backward_input(Matrix<const T> dy, Matrix<T> dx, Accumulate accumulate) const {
-    gemm(dy, Transpose::No, matrix(weight.value), turned(layout == WeightLayout::InOut), dx,
+    gemm(dy, Transpose::No, matrix(weight.value()), turned(layout == WeightLayout::InOut), dx,
          accumulate);
   }
 
   // Adds to the gradients of W and b.
   void backward_weight(Matrix<const T> x, Matrix<const T> dy) const {
     if (layout == WeightLayout::InOut) {
-      gemm(x, Transpose::Yes, dy, Transpose::No, matrix(weight.gradient), Accumulate::Yes);
+      gemm(x, Transpose::Yes, dy, Transpose::No, matrix(weight.gradient()), Accumulate::Yes);
     } else {
-      gemm(dy, Transpose::Yes, x, Transpose::No, matrix(weight.gradient), Accumulate::Yes);
+      gemm(dy, Transpose::Yes, x, Transpose::No, matrix(weight.gradient()), Accumulate::Yes);
     }
-    if (bias.gradient != nullptr) add_rows(dy, bias.gradient);
+    if (bias.gradient() != nullptr) add_rows(dy, bias.gradient());
   }
 
  private:

@@ -19,9 +19,9 @@ struct NormLayer {
   // `statistics`: two values per row, kept for the backward.
   void forward(Matrix<const T> x, Matrix<T> y, T* statistics) const {
     if (kind == Norm::LayerNorm) {
-      layer_norm(x, weight.value, bias.value, epsilon, y, statistics);
+      layer_norm(x, weight.value(), bias.value(), epsilon, y, statistics);
     } else {
-      rms_norm(x, weight.value, epsilon, y, statistics);
+      rms_norm(x, weight.value(), epsilon, y, statistics);
     }
   }
 
@@ -29,15 +29,15 @@ struct NormLayer {
   void backward_input(Matrix<const T> x, const T* statistics, Matrix<const T> dy,
                       Matrix<const T> residual, Matrix<T> dx) const {
     if (kind == Norm::LayerNorm) {
-      layer_norm_backward_input(x, statistics, weight.value, dy, residual, dx);
+      layer_norm_backward_input(x, statistics, weight.value(), dy, residual, dx);
     } else {
-      rms_norm_backward_input(x, statistics, weight.value, dy, residual, dx);
+      rms_norm_backward_input(x, statistics, weight.value(), dy, residual, dx);
     }
   }
 
   void backward_weight(Matrix<const T> x, const T* statistics, Matrix<const T> dy) const {
-    norm_backward_weight(x, statistics, dy, weight.gradient);
-    if (bias.gradient != nullptr) add_rows(dy, bias.gradient);
+    norm_backward_weight(x, statistics, dy, weight.gradient());
+    if (bias.gradient() != nullptr) add_rows(dy, bias.gradient());
   }
 };
 

@@ -29,10 +29,20 @@ struct PartTensor {
 // Values and gradients as flat arrays, tensors in canonical order. A part with a tied head but not
 // the embedding holds its own copy of the embedding. A part with both has one copy of the values
 // and two accumulators, summed by fold_tied(): embedding first, then head.
+//
+// There may be several versions of the values and several sets of gradients, of which one each is
+// in use: everything below is about that one, and so are the views of find() and head_weight().
 template <class T>
 class Parameters {
  public:
-  Parameters(const Model& model, BlockRange blocks);
+  Parameters(const Model& model, BlockRange blocks, std::int32_t versions = 1,
+             std::int32_t gradient_sets = 1);
+  Parameters(const Parameters&) = delete;  // views point here
+
+  void use_values(std::int32_t version);
+  void use_gradients(std::int32_t set);
+  // What is in use goes on as version `version`.
+  void copy_values_to(std::int32_t version);
 
   // The tensor of `block` whose name ends in ".suffix"; null views when there is none.
   Parameter<T> find(std::int32_t block, std::string_view suffix);
@@ -40,9 +50,9 @@ class Parameters {
   Parameter<T> head_weight();
 
   const std::vector<PartTensor>& tensors() const { return tensors_; }
-  std::span<T> values() { return values_; }
-  std::span<const T> values() const { return values_; }
-  std::span<T> gradients() { return gradients_; }
+  std::span<T> values() { return {values_[index(version_)]}; }
+  std::span<const T> values() const { return {values_[index(version_)]}; }
+  std::span<T> gradients() { return {gradients_[index(set_)]}; }
   std::span<T> values(const PartTensor& tensor) {
     return values().subspan(tensor.offset, tensor.size());
   }
@@ -53,7 +63,7 @@ class Parameters {
     return gradients().subspan(tensor.offset, tensor.size());
   }
   std::span<const T> gradients(const PartTensor& tensor) const {
-    return std::span<const T>(gradients_).subspan(tensor.offset, tensor.size());
+    return std::span<const T>(gradients_[index(set_)]).subspan(tensor.offset, tensor.size());
   }
 
   // The embedding, when this part shares it with another (tied, and not both ends are here).
@@ -65,12 +75,22 @@ class Parameters {
   void fold_tied();
 
  private:
+  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+  bool has_both_ends() const { return !head_gradients_.empty(); }
+
   std::int32_t head_block_ = 0;
   bool tied_ = false;
   std::vector<PartTensor> tensors_;
-  AlignedVector<T> values_;
-  AlignedVector<T> gradients_;
-  AlignedVector<T> head_gradients_;  // of the tied embedding in the head, when both ends are here
+  std::vector<AlignedVector<T>> values_;     // by version
+  std::vector<AlignedVector<T>> gradients_;  // by set
+  // Likewise, of the tied embedding in the head, when both ends are here.
+  std::vector<AlignedVector<T>> head_gradients_;
+  std::int32_t version_ = 0;
+  std::int32_t set_ = 0;
+  // Where those in use begin, for the views.
+  const T* values_begin_ = nullptr;
+  T* gradients_begin_ = nullptr;
+  T* head_gradients_begin_ = nullptr;
 };
 
 }  // namespace penstock

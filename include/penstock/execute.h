@@ -24,17 +24,21 @@ struct RunPlan {
   Program program;             // with step_end
   std::optional<Model> model;  // absent: the sleep device
   Split split;                 // of the model; unused by sleep
-  Batch batch;
+  Batch batch;                 // global: sequences of one step
   TrainSettings train;
   // What the forward of a unit with an R keeps. Without any R nothing is made again.
   RecomputeChoice recompute = RecomputeChoice::Full;
   CostTable costs;  // durations of the sleep device; unused otherwise
 };
 
+// One step is one run of the program. An asynchronous schedule unrolls several updates: a step is
+// all of them together, and its pipeline drains at the end. The learning rate is the same for all
+// updates of a step, and each takes the mean gradient over the tokens of its own microbatches.
 struct StepRecord {
   std::int32_t step = 0;     // from 1
   double loss = 0;           // token-weighted mean before the update; NaN for sleep
-  double gradient_norm = 0;  // NaN when nothing is learnt (inference)
+  double gradient_norm = 0;  // NaN when nobody knows it: stages that update without the others
+                             // (updates inside the order, local learning), and inference
   double learning_rate = 0;
   double seconds = 0;
   // Post-validation: an update that some actor had made before the whole norm was known was wrong.

@@ -77,7 +77,8 @@ bool is_legal_per_actor(const Schedule& schedule) {
       for (const Op& input : dependencies.inputs(step.op)) {
         const auto stage = static_cast<std::size_t>(input.stage);
         if (schedule.pipeline.stages[stage].actor != static_cast<std::int32_t>(actor)) continue;
-        if (done[static_cast<std::size_t>(dependencies.result(input))] == 0) return false;
+        const std::int32_t needed = dependencies.result(input);
+        if (needed >= 0 && done[static_cast<std::size_t>(needed)] == 0) return false;
       }
       const std::int32_t result = dependencies.result(step.op);
       if (result >= 0) done[static_cast<std::size_t>(result)] = 1;

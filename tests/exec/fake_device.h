@@ -34,7 +34,7 @@ struct FakeFaults {
 
 // Part s: out[i] = in[i] * w_s[i] + 0.1 u[i], u shared by the first and the last stage of a route
 // when `tied`. A slice adds 0.05 of the slice's input before it. The loss is the sum of the last
-// output.
+// output. Where the order has updates, a backward takes the weights of its forward.
 class FakeDevice final : public Device {
  public:
   FakeDevice(const RunPlan& plan, bool tied, FakeFaults faults = {})
@@ -56,6 +56,7 @@ class FakeDevice final : public Device {
     }
     for (const Compute& compute : plan.program.computes) {
       if (compute.op.kind == OpKind::Recompute) recomputed_.insert(compute.op);
+      if (compute.op.kind == OpKind::Update) updates_[compute.op.stage].push_back(compute.op);
     }
     gradients_.resize(tensors_.size());
     for (std::size_t s = 0; s < tensors_.size(); ++s) {
@@ -93,7 +94,7 @@ class FakeDevice final : public Device {
       case OpKind::Recompute:
         return recompute(op, cell);
       case OpKind::Update:
-        throw std::logic_error("not executable: " + to_string(op));
+        throw std::logic_error("an update is not run: " + to_string(op));
     }
   }
 
@@ -121,6 +122,7 @@ class FakeDevice final : public Device {
 
   void update(std::int32_t stage, std::int64_t, double learning_rate,
               double gradient_scale) override {
+    take_gathered(stage);
     auto& tensors = tensors_[static_cast<std::size_t>(stage)];
     for (std::size_t t = 0; t < tensors.size(); ++t) {
       const std::span<const float> g = gradient(stage, t);
@@ -163,13 +165,35 @@ class FakeDevice final : public Device {
     std::vector<float> value;
   };
 
+  // The gradient of one slice.
+  struct Gathered {
+    Op op;
+    std::vector<float> gradient;
+  };
+
   struct Cell {
+    std::vector<float> weight;     // that F read
     std::span<const float> input;  // must stay as it is until B or W
     std::vector<float> copy;       // what it was at F
     std::vector<float> gradient;   // of the output
     std::vector<float> later;      // what the next slice's backward adds to that of the input
     bool is_remade = false;        // since F, where there is an R
   };
+
+  // What the stage's next update applies of what has gathered since the last one.
+  void take_gathered(std::int32_t stage) {
+    const auto updates = updates_.find(stage);
+    if (updates == updates_.end()) return;
+    const std::size_t number = updated_[stage]++ % updates->second.size();
+    const std::int32_t last = updates->second[number].microbatch;
+    std::span<float> sum = gradients(stage);
+    std::fill(sum.begin(), sum.end(), 0.0F);
+    std::erase_if(gathered_[stage], [&](const Gathered& gathered) {
+      if (gathered.op.microbatch > last) return false;
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gathered.gradient[i];
+      return true;
+    });
+  }
 
   // Of the stage's tensor number `t`.
   std::span<float> gradient(std::int32_t stage, std::size_t t) {
@@ -215,6 +239,7 @@ class FakeDevice final : public Device {
       cell.copy.assign(input.begin(), input.end());
     }
     cell.later.assign(kWidth, 0.0F);
+    cell.weight = tensors_[stage][0].value;
     cell.is_remade =
         !recomputed_.contains(Op{OpKind::Recompute, op.stage, op.microbatch, op.slice});
     const Cell* earlier = op.slice > 0 ? &cell_of(op, op.slice - 1) : nullptr;
@@ -244,7 +269,7 @@ class FakeDevice final : public Device {
     }
     require(output.empty() == (previous_[stage] < 0), op, "its output has another size");
     for (std::size_t i = 0; i < output.size(); ++i) {
-      output[i] = cell.gradient[i] * tensors_[stage][0].value[i] + cell.later[i];
+      output[i] = cell.gradient[i] * cell.weight[i] + cell.later[i];
     }
     if (op.slice == 0) return;
     for (std::size_t i = 0; i < kWidth; ++i) {
@@ -254,6 +279,14 @@ class FakeDevice final : public Device {
 
   void backward_weight(const Op& op, Cell& cell) {
     require_input(op, cell);
+    if (updates_.contains(op.stage)) {
+      Gathered& gathered = gathered_[op.stage].emplace_back(Gathered{op, {}});
+      gathered.gradient.resize(gradients(op.stage).size());
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        gathered.gradient[i] = cell.gradient[i] * cell.input[i];
+      }
+      return;
+    }
     for (std::size_t i = 0; i < kWidth; ++i) {
       gradient(op.stage, 0)[i] += cell.gradient[i] * cell.input[i];
       if (is_tied(op.stage)) gradient(op.stage, 1)[i] += 0.1F * cell.gradient[i];
@@ -271,6 +304,9 @@ class FakeDevice final : public Device {
   bool tied_;
   FakeFaults faults_;
   std::set<Op> recomputed_;
+  std::map<std::int32_t, std::vector<Op>> updates_;  // by stage, inside the order
+  std::map<std::int32_t, std::size_t> updated_;      // by stage
+  std::map<std::int32_t, std::vector<Gathered>> gathered_;
   std::int64_t step_ = 0;
   std::vector<std::vector<Tensor>> tensors_;  // by stage
   std::vector<std::vector<Tensor>> copy_;

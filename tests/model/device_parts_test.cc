@@ -3,6 +3,7 @@
 
 #include "device/digest.h"
 #include "device/slots.h"
+#include "device/versions.h"
 #include "model/parameters.h"
 #include "tiny_models.h"
 
@@ -83,28 +84,62 @@ TEST(Slots, OfForwardsAloneAreFreeAgain) {
   EXPECT_EQ(slots.gradient_count, 0);
 }
 
+// Batches of two, each computed with the weights from before the last update.
+TEST(VersionsOfWeights, AreThoseThatForwardsRead) {
+  const auto order = ops({"0F0", "0F1", "0B0", "0B1", "0F2", "0B2", "0F3", "0U1", "0B3", "0U3"});
+  Versions versions(order, unsliced(4));
+  EXPECT_EQ(versions.value_buffers(), 2);
+  EXPECT_EQ(versions.gradient_buffers(), 2);  // of 0B2 before 0U1 applies those of 0 and 1
+  const std::int32_t first = versions.current();
+  std::vector<std::int32_t> gradients;
+  for (const Op& op : order) {
+    if (op.kind == OpKind::Update) {
+      const std::int32_t before = versions.current();
+      const Versions::Update update = versions.update();
+      EXPECT_EQ(update.gradients, gradients[static_cast<std::size_t>(op.microbatch)]);
+      EXPECT_EQ(update.to, versions.current());
+      EXPECT_EQ(update.to == before, op.microbatch == 3) << "nobody reads it any more";
+      continue;
+    }
+    EXPECT_EQ(versions.values_of(op), first) << to_string(op);
+    if (op.kind == OpKind::Backward) gradients.push_back(versions.gradients_of(op));
+    versions.finish(op);
+  }
+  EXPECT_NE(versions.current(), first);
+  EXPECT_EQ(gradients[0], gradients[1]);
+  EXPECT_NE(gradients[1], gradients[2]);
+  EXPECT_EQ(gradients[2], gradients[3]);
+}
+
+TEST(VersionsOfWeights, AreOneWithAFlush) {
+  Versions versions(ops({"0F0", "0F1", "0B0", "0B1"}), unsliced(2));
+  EXPECT_EQ(versions.value_buffers(), 1);
+  EXPECT_EQ(versions.gradient_buffers(), 1);
+  EXPECT_FALSE(versions.updates_inside());
+}
+
 TEST(Parameters, TiedEmbeddingHasOneAccumulatorPerUse) {
   const Model model = tiny_gpt2();
   const std::int32_t end = model.layers + 2;
   Parameters<float> whole(model, {0, end});
   EXPECT_EQ(whole.shared(), nullptr);
   const auto embedding = whole.find(0, "wte.weight");
-  EXPECT_EQ(whole.head_weight().value, embedding.value);
-  EXPECT_NE(whole.head_weight().gradient, embedding.gradient);
-  embedding.gradient[3] = 1;
-  whole.head_weight().gradient[3] = 2;
+  EXPECT_EQ(whole.head_weight().value(), embedding.value());
+  EXPECT_NE(whole.head_weight().gradient(), embedding.gradient());
+  embedding.gradient()[3] = 1;
+  whole.head_weight().gradient()[3] = 2;
   whole.fold_tied();
-  EXPECT_EQ(embedding.gradient[3], 3);
+  EXPECT_EQ(embedding.gradient()[3], 3);
   whole.clear_gradients();
   whole.fold_tied();
-  EXPECT_EQ(embedding.gradient[3], 0);
+  EXPECT_EQ(embedding.gradient()[3], 0);
 
   Parameters<float> first(model, {0, 2});
   Parameters<float> last(model, {2, end});
   ASSERT_NE(first.shared(), nullptr);
   ASSERT_NE(last.shared(), nullptr);
   EXPECT_EQ(first.shared()->tensor, last.shared()->tensor);
-  EXPECT_EQ(last.head_weight().gradient, last.gradients(*last.shared()).data());
+  EXPECT_EQ(last.head_weight().gradient(), last.gradients(*last.shared()).data());
 
   Parameters<float> middle(model, {1, 3});
   EXPECT_EQ(middle.shared(), nullptr);

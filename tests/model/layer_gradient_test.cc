@@ -34,9 +34,11 @@ constexpr int kRows = 6;
 struct Tensor {
   explicit Tensor(std::size_t n, std::string_view name)
       : value(normal_values(n, name)), gradient(n, 0.0) {}
-  Parameter<double> view() { return {.value = value.data(), .gradient = gradient.data()}; }
+  Parameter<double> view() { return {&values, &gradients, 0, 0}; }
   Values value;
   Values gradient;
+  const double* values = value.data();
+  double* gradients = gradient.data();
 };
 
 class LinearGradient : public ::testing::TestWithParam<WeightLayout> {};
@@ -83,11 +85,9 @@ TEST(LinearLayer, LayoutsAreHuggingFaces) {
   const Values out_in{1, 4, 2, 5, 3, 6};
   for (const auto& [layout, weight] :
        {std::pair(WeightLayout::InOut, in_out), std::pair(WeightLayout::OutIn, out_in)}) {
-    const Linear<double> linear{.in = 2,
-                                .out = 3,
-                                .layout = layout,
-                                .weight = {.value = weight.data(), .gradient = nullptr},
-                                .bias = {}};
+    const double* const values = weight.data();
+    const Linear<double> linear{
+        .in = 2, .out = 3, .layout = layout, .weight = {&values, nullptr, 0, 0}, .bias = {}};
     Values y(3);
     linear.forward(Matrix<const double>(x.data(), 1, 2), {}, Matrix<double>(y.data(), 1, 3));
     EXPECT_EQ(y, (Values{41, 52, 63}));

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from cli import TINY, penstock, train
+from cli import TINY, mpirun, penstock, train
 from tap import case, main
 
 
@@ -42,6 +42,40 @@ def inference_shows_the_losses_of_the_untrained_model():
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [line["loss"] for line in lines] == two["losses"]
     assert [line["gradient_norm"] for line in lines] == [None] * 3
+
+
+TWO_BUFFERED = ["schedule.name=pipedream_2bw", 'schedule.option={"steps": 2}',
+                "model=../models/tiny-llama.json", "train.optimizer.clip=0", "batch.global=8"]
+
+
+@case
+def asynchronous_training_uses_the_same_versions_on_any_number_of_actors():
+    one = train(1, *TWO_BUFFERED, steps=3)[0]
+    two, folder, result = train(2, *TWO_BUFFERED, steps=3)
+    assert two["losses"] == one["losses"] and len(two["losses"]) == 3
+    assert two["parameters_sha256"] == one["parameters_sha256"]
+    assert two["gradient_norms"] == [None] * 3 and two["losses"][2] < two["losses"][0]
+    measured, predicted = actors_of(folder, "measured"), actors_of(folder, "predicted")
+    for key in ["weight_versions", "peak_bytes", "peak_in_flight"]:
+        assert [actor[key] for actor in measured] == [actor[key] for actor in predicted], key
+    assert [actor["weight_versions"] for actor in measured] == [2, 2]
+    # Two batches of 8 sequences of 64 tokens.
+    assert abs(two["tokens_per_s"] * two["step_s"] - 2 * 8 * 64) < 1e-6 * 1024
+    for actor in two["actors"]:
+        assert actor["messages_sent"] == 3 * 8, actor
+    flush = train(2, "schedule.name=1f1b", *TWO_BUFFERED[2:], "batch.global=16", steps=3)[0]
+    assert flush["losses"] != two["losses"]
+
+
+@case
+def what_needs_a_flush_says_so():
+    text = mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", "--set",
+                  "schedule.name=pipedream_2bw", code=1).err
+    assert text.count("a flush is required") == 1, text
+    words = [word for setting in TWO_BUFFERED[:3] for word in ("--set", setting)]
+    text = mpirun(2, "train", TINY, "--set", "parallel.pipeline=2", *words, code=1).err
+    assert text.count("train.optimizer.clip: gradients are clipped by the norm") == 1, text
+    assert "set train.optimizer.clip to 0" in text, text
 
 
 @case

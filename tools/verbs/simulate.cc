@@ -112,9 +112,7 @@ Timeline simulate_experiment(std::string_view content, const std::string& path,
   }
   Timeline timeline =
       simulate(prepared.program, *costs, simulate_options(arguments, schedule.pipeline.actors));
-  // Asynchronous schedules unroll several steps.
-  timeline.tokens = tokens_per_step(prepared.experiment) / prepared.experiment.microbatches() *
-                    static_cast<std::int64_t>(schedule.pipeline.microbatches.size());
+  timeline.tokens = tokens_per_run(prepared);
   return timeline;
 }
 

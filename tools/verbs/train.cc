@@ -52,10 +52,11 @@ class MetricsFile {
   std::FILE* file_;
 };
 
-void show_step(const StepRecord& record, const Experiment& experiment) {
+void show_step(const StepRecord& record, const Prepared& prepared) {
+  const Experiment& experiment = prepared.experiment;
   std::string line = fmt::format("step {:>4}/{}", record.step, experiment.train.steps);
   if (experiment.learns()) {
-    const double tokens = static_cast<double>(tokens_per_step(experiment));
+    const auto tokens = static_cast<double>(tokens_per_run(prepared));
     line += fmt::format(" | loss {:.4f}", record.loss);
     if (!std::isnan(record.gradient_norm)) {
       line += fmt::format(" | norm {:.4f} | lr {:.2e}", record.gradient_norm, record.learning_rate);
@@ -96,8 +97,8 @@ int run_train(const Arguments& arguments) {
   note_shared_cores(executor, plan);
   RunResult result =
       executor.run(plan, {.profile_steps = kProfileSteps, .on_step = [&](const StepRecord& record) {
-                            show_step(record, experiment);
-                            if (metrics) metrics->add(record, tokens_per_step(experiment));
+                            show_step(record, prepared);
+                            if (metrics) metrics->add(record, tokens_per_run(prepared));
                           }});
   if (!result.root) return 0;
 
