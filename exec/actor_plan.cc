@@ -7,20 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "penstock/depend.h"
 #include "units.h"
 
 namespace penstock {
 namespace {
 
 std::int64_t message_floats(const Program& program, const Message& message,
-                            const BoundaryFloats& boundary_floats,
-                            std::span<const std::int32_t> previous) {
-  Op boundary = program.computes[static_cast<std::size_t>(message.producer)].op;
-  if (message.kind == OpKind::Backward) {
-    boundary.stage = previous[static_cast<std::size_t>(boundary.stage)];
-    assert(boundary.stage >= 0 && "the first stage of a route sends no gradient");
-  }
-  return boundary_floats(boundary);
+                            const BoundaryFloats& boundary_floats) {
+  return boundary_floats(program.computes[static_cast<std::size_t>(message.producer)].op);
 }
 
 // Hand-over buffers of one actor. Its order is fixed, so who uses which when is, too.
@@ -51,8 +46,7 @@ class Planner {
       : program_(program),
         actor_(actor),
         boundary_floats_(boundary_floats),
-        next_(next_on_route(program.schedule.pipeline)),
-        previous_(previous_on_route(program.schedule.pipeline)),
+        dependencies_(program.schedule.pipeline),
         units_(program.schedule.pipeline),
         pool_(plan_.local_floats) {
     const std::size_t cells = program.schedule.pipeline.stages.size() * units_.count();
@@ -81,6 +75,8 @@ class Planner {
                 .output = {},
                 .released = {}};
       if (action.kind == ActionKind::Compute) plan_compute(task);
+      waited_ =
+          action.kind == ActionKind::AwaitRoom || (waited_ && action.kind != ActionKind::Compute);
       if (action.kind == ActionKind::Send) plan_send(task);
       plan_.tasks.push_back(task);
     }
@@ -105,14 +101,12 @@ class Planner {
     if (task.op.kind == OpKind::Forward) {
       task.input = input(compute, activation_[here]);
       activation_[here] = task.input;
-      task.output =
-          output(task, next_[static_cast<std::size_t>(task.op.stage)], task.op.stage, activation_);
-    } else if (gives_input_gradient(task.op.kind)) {
+      task.output = output(task, activation_);
+    } else if (dependencies_.giver(task.op) >= 0) {
       task.input = input(compute, gradient_[here]);
-      const std::int32_t before = previous_[static_cast<std::size_t>(task.op.stage)];
-      task.output = output(task, before, before, gradient_);
       task.released[0] = task.input;  // W works from what I kept
     }
+    if (gives_input_gradient(task.op.kind)) task.output = output(task, gradient_);
     if (task.op.kind == last_reader_[here]) task.released[1] = activation_[here];
     for (const Operand& operand : task.released) {
       if (operand.place == Place::Local) pool_.give_back(operand.index);
@@ -122,9 +116,9 @@ class Planner {
   void plan_send(Task& task) {
     const Message& message = program_.messages[static_cast<std::size_t>(task.index)];
     const bool just_made = pair_begin_ <= message.producer && message.producer <= last_compute_;
-    if (just_made) task.compute_task = last_compute_task_;
+    if (just_made && !waited_) task.compute_task = last_compute_task_;
     plan_.send_floats =
-        std::max(plan_.send_floats, message_floats(program_, message, boundary_floats_, previous_));
+        std::max(plan_.send_floats, message_floats(program_, message, boundary_floats_));
   }
 
   static Operand input(const Compute& compute, const Operand& handed_over) {
@@ -132,14 +126,12 @@ class Planner {
     return handed_over;
   }
 
-  // `boundary`: the stage whose outgoing activation the tensor is, or is the gradient of.
-  Operand output(const Task& task, std::int32_t reader, std::int32_t boundary,
-                 std::vector<Operand>& handed_over) {
+  Operand output(const Task& task, std::vector<Operand>& handed_over) {
+    const std::int32_t reader = dependencies_.receiver(task.op);
     if (reader < 0) return {};
     const std::int32_t message = sent_as_[static_cast<std::size_t>(task.index)];
     if (message >= 0) return {Place::Message, message};
-    const Op on_boundary{OpKind::Forward, boundary, task.op.microbatch, task.op.slice};
-    const Operand local{Place::Local, pool_.take(boundary_floats_(on_boundary))};
+    const Operand local{Place::Local, pool_.take(boundary_floats_(task.op))};
     handed_over[cell(reader, task.op)] = local;
     return local;
   }
@@ -161,8 +153,7 @@ class Planner {
   const Program& program_;
   std::int32_t actor_;
   const BoundaryFloats& boundary_floats_;
-  std::vector<std::int32_t> next_;
-  std::vector<std::int32_t> previous_;
+  Dependencies dependencies_;
   Units units_;
   ActorPlan plan_;
   LocalPool pool_;
@@ -173,10 +164,20 @@ class Planner {
   std::int32_t pair_begin_ = 0;     // the compute that the latest pair began with
   std::int32_t last_compute_ = -1;  // the latest; of a pair the second
   std::int32_t last_compute_task_ = -1;
+  bool waited_ = false;  // since then, for room
 };
 
 bool is_norm(ActionKind kind) {
   return kind == ActionKind::GlobalNorm || kind == ActionKind::PartialNorm;
+}
+
+bool updates_every_stage(const Program& program) {
+  std::size_t updates = 0;
+  for (const std::vector<Action>& actions : program.actions) {
+    updates +=
+        static_cast<std::size_t>(std::ranges::count(actions, ActionKind::Update, &Action::kind));
+  }
+  return updates == program.schedule.pipeline.stages.size();
 }
 
 // Of a message that is sent before its sender's verdict. Rolling back starts with receiving those.
@@ -195,7 +196,6 @@ bool receives_behind_verdict(const Program& program) {
 
 std::vector<MessagePlan> plan_messages(const Program& program,
                                        const BoundaryFloats& boundary_floats) {
-  const std::vector<std::int32_t> previous = previous_on_route(program.schedule.pipeline);
   std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, std::int32_t> count;
   std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, std::int32_t> speculative;
   const std::int32_t unverified = speculative_computes(program);
@@ -206,7 +206,7 @@ std::vector<MessagePlan> plan_messages(const Program& program,
   std::vector<MessagePlan> plans;
   plans.reserve(program.messages.size());
   for (const Message& m : program.messages) {
-    plans.push_back({.floats = message_floats(program, m, boundary_floats, previous),
+    plans.push_back({.floats = message_floats(program, m, boundary_floats),
                      .per_step = count.at({m.from, m.to, m.kind}),
                      .speculative = speculative.at({m.from, m.to, m.kind})});
   }
@@ -273,14 +273,20 @@ std::vector<Problem> executable_problems(const Program& program) {
   std::vector<Problem> problems;
   constexpr const char* kHint = "`penstock simulate` can predict it";
   const Learning& learning = program.schedule.pipeline.learning;
-  if (learning.queue_capacity > 0) {
-    problems.push_back({program.schedule.name, "bounded queues are not executable yet", kHint});
-  }
-  if (learning.kind == LearningKind::Local) {
-    problems.push_back({program.schedule.name, "learning in windows is not executable yet", kHint});
-    return problems;  // its program has no exchange of norms
+  const auto is_sliced = [](const Microbatch& microbatch) { return microbatch.slices() > 1; };
+  if (learning.kind == LearningKind::Local &&
+      std::ranges::any_of(program.schedule.pipeline.microbatches, is_sliced)) {
+    problems.push_back({program.schedule.name,
+                        "token slices are not executable where stages learn in windows", kHint});
   }
   if (!learns(program) || updates_inside(program.schedule)) return problems;
+  if (learning.kind == LearningKind::Local) {
+    if (!updates_every_stage(program)) {
+      problems.push_back({program.schedule.name, "the program has no step end: every stage updates",
+                          "lower with step_end"});
+    }
+    return problems;
+  }
   const auto has_norm = [](const std::vector<Action>& actions) {
     return std::ranges::count_if(actions, is_norm, &Action::kind) == 1;
   };

@@ -30,7 +30,7 @@ struct Task {
   ActionKind kind = ActionKind::Compute;
   std::int32_t index = 0;  // the action's: a compute, a message, a group or a stage
   std::int32_t compute_task =
-      -1;  // Send: the op right before it, if that or its pair made the tensor
+      -1;  // Send: the op right before it, if that or its pair made the tensor and leaves at once
   Op op;   // Compute
   bool overlaps_previous = false;  // Compute: of a pair, which starts when all its inputs are there
   Operand input;
@@ -53,7 +53,7 @@ struct MessagePlan {
   std::int32_t speculative = 0;  // of those, sent before the verdict: the first ones
 };
 
-// Floats of the activation that leaves the op's stage, for its microbatch and slice.
+// Floats of what the op gives to another stage: an activation of F, gradients of B and I.
 using BoundaryFloats = std::function<std::int64_t(const Op&)>;
 
 std::vector<MessagePlan> plan_messages(const Program& program,

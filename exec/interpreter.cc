@@ -16,6 +16,7 @@ Interpreter::Interpreter(const Program& program, const ActorPlan& plan,
       messages_(messages),
       device_(device),
       transport_(transport),
+      rooms_(program, transport),
       written_(program.messages.size(), -1),
       tickets_(program.messages.size()) {
   for (const std::int64_t floats : plan.local_floats) local_.emplace_back(floats);
@@ -56,6 +57,7 @@ void Interpreter::finish_sends() {
     free_send_buffers_.push_back(sending.buffer);
   }
   sending_.clear();
+  rooms_.finish();
 }
 
 // Ops and messages: true.
@@ -69,6 +71,11 @@ bool Interpreter::pass(std::size_t index) {
       return true;
     case ActionKind::Receive:
       receive(index);
+      return true;
+    case ActionKind::AwaitRoom:
+      marks_[index].start = now();
+      rooms_.await(plan_.tasks[index].index, step_);
+      marks_[index].end = now();
       return true;
     default:
       return false;
@@ -121,6 +128,7 @@ void Interpreter::compute(std::size_t index) {
   const std::span<float> out = output(task.output);
   // A pair is one piece of work: no gap between its ops.
   marks_[index].start = task.overlaps_previous ? marks_[index - 1].end : now();
+  if (!task.overlaps_previous) tell_start(index);
   if (task.op.kind == OpKind::Update) {
     step_end_->update(task.op);
   } else {
@@ -131,6 +139,12 @@ void Interpreter::compute(std::size_t index) {
   const bool pair_goes_on =
       index + 1 < plan_.tasks.size() && plan_.tasks[index + 1].overlaps_previous;
   if (!pair_goes_on) poll();
+}
+
+// All ops of a pair start with the first.
+void Interpreter::tell_start(std::size_t index) {
+  do rooms_.started(plan_.tasks[index++].index, step_);
+  while (index < plan_.tasks.size() && plan_.tasks[index].overlaps_previous);
 }
 
 // A pair starts when the inputs of all its ops are there.

@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "penstock/costs.h"
 #include "penstock/execute.h"
+#include "rooms.h"
 #include "step_end.h"
 #include "transport/transport.h"
 
@@ -17,8 +18,8 @@ namespace penstock {
 
 // When each task of one step ran, in nanoseconds of the host's clock. Compute: the op and handing
 // its result to the transport; no waits. Send: `start` is the hand-over. Receive: `end` is when the
-// message was first seen to be there. ReduceGradients, GlobalNorm: from this actor's entry.
-// Verdict: from when it was there, over all that a wrong update has run again.
+// message was first seen to be there. AwaitRoom: the wait. ReduceGradients, GlobalNorm: from this
+// actor's entry. Verdict: from when it was there, over all that a wrong update has run again.
 struct Mark {
   Nanoseconds start = 0;
   Nanoseconds end = 0;
@@ -58,6 +59,7 @@ class Interpreter {
   void release(const Operand& operand);
   void await(std::int32_t message);
   void await_rest_of_pair(std::size_t index);
+  void tell_start(std::size_t index);
   void arrived(std::size_t posted, Nanoseconds time);
   void poll();
   void reap();
@@ -68,6 +70,7 @@ class Interpreter {
   std::span<const MessagePlan> messages_;
   Device& device_;
   Transport& transport_;
+  Rooms rooms_;
   std::vector<Buffer> local_;
   std::vector<Buffer> send_buffers_;
   std::vector<std::int32_t> free_send_buffers_;

@@ -58,6 +58,7 @@ Found add_spans(Timeline& timeline, const Program& program,
         found.seen[index] = mark.end;
         continue;
       }
+      if (action.kind == ActionKind::AwaitRoom) continue;
       if (action.kind == ActionKind::NormSend || action.kind == ActionKind::NormReceive) continue;
       Span span = make_span(program, action, static_cast<std::int32_t>(actor));
       span.start = mark.start;

@@ -72,8 +72,8 @@ double PostValidation::scale_of(double norm) const {
 void PostValidation::judge() {
   open_ = Open{.record = record_};
   if (is_last()) {
-    open_->record.loss =
-        device_.learns() ? sums_.mean_loss(record_.step) : std::numeric_limits<double>::quiet_NaN();
+    open_->record.loss = device_.learns() ? sums_.mean_losses(record_.step).back()
+                                          : std::numeric_limits<double>::quiet_NaN();
     if (device_.learns()) open_->record.gradient_norm = sums_.global_norm(record_.step);
     return;
   }

@@ -203,7 +203,8 @@ MessageCost boundary_cost(
 std::vector<Channel> probe_channels(std::span<const Channel> channels) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> largest;
   for (const Channel& channel : channels) {
-    if (channel.kind == OpKind::BackwardWeight) continue;
+    const bool tensors = channel.kind == OpKind::Forward || channel.kind == OpKind::Backward;
+    if (!tensors) continue;
     std::int64_t& bytes = largest[{channel.from, channel.to}];
     bytes = std::max(bytes, channel.bytes);
   }

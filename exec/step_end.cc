@@ -1,6 +1,7 @@
 #include "step_end.h"
 
 #include <limits>
+#include <utility>
 
 #include "optimizer/learning_rate.h"
 
@@ -49,8 +50,12 @@ void StepEnd::update(const Op& op) {
 
 void StepEnd::exchange_losses() {
   sums_.exchange();
-  record_.loss =
-      device_.learns() ? sums_.mean_loss(record_.step) : std::numeric_limits<double>::quiet_NaN();
+  record_.loss = std::numeric_limits<double>::quiet_NaN();
+  if (!device_.learns()) return;
+  std::vector<double> losses = sums_.mean_losses(record_.step);
+  record_.loss = losses.back();
+  const bool local = plan_.program.schedule.pipeline.learning.kind == LearningKind::Local;
+  if (local) record_.window_losses = std::move(losses);
 }
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include "gather.h"
 #include "optimizer/learning_rate.h"
 #include "profile.h"
+#include "rooms.h"
 #include "shared_gradients.h"
 
 namespace penstock {
@@ -25,8 +26,9 @@ std::vector<Channel> step_channels(const RunPlan& plan, const Device& device,
     plans.push_back(plan_actor(plan.program, a, floats));
   }
   std::vector<Channel> channels = plan_channels(plan.program, plans, messages);
-  const std::vector<Channel> shared = shared_channels(plan.program);
-  channels.insert(channels.end(), shared.begin(), shared.end());
+  for (const auto& more : {shared_channels(plan.program), room_channels(plan.program)}) {
+    channels.insert(channels.end(), more.begin(), more.end());
+  }
   return channels;
 }
 

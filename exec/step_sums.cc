@@ -9,20 +9,28 @@
 
 #include "actor_plan.h"
 #include "gather.h"
+#include "windows.h"
 
 namespace penstock {
 namespace {
 
-std::vector<Op> ops_with_loss(const Pipeline& pipeline) {
-  std::vector<Op> ops;
+// By loss along the routes (the last is the model's own), microbatch and slice.
+std::vector<std::vector<Op>> ops_with_loss(const Pipeline& pipeline) {
+  std::vector<std::vector<Op>> losses;
+  const std::vector<StageWindows> windows = stage_windows(pipeline);
   for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
     const Microbatch& microbatch = pipeline.microbatches[m];
-    const Route& route = pipeline.routes[static_cast<std::size_t>(microbatch.route)];
-    for (std::int32_t slice = 0; slice < microbatch.slices(); ++slice) {
-      ops.push_back({OpKind::Forward, route.back(), static_cast<std::int32_t>(m), slice});
+    for (const std::int32_t stage : pipeline.routes[static_cast<std::size_t>(microbatch.route)]) {
+      const StageWindows& of_stage = windows[static_cast<std::size_t>(stage)];
+      if (!of_stage.has_loss) continue;
+      const auto loss = static_cast<std::size_t>(of_stage.loss);
+      if (loss >= losses.size()) losses.resize(loss + 1);
+      for (std::int32_t slice = 0; slice < microbatch.slices(); ++slice) {
+        losses[loss].push_back({OpKind::Forward, stage, static_cast<std::int32_t>(m), slice});
+      }
     }
   }
-  return ops;
+  return losses;
 }
 
 // In tensor order; one that two stages share counts once.
@@ -50,17 +58,20 @@ StepSums::StepSums(const RunPlan& plan, Device& device, Transport& transport)
                       ? stages_of(plan.program.schedule.pipeline, transport.actor())
                       : std::vector<std::int32_t>()),
       loss_ops_(ops_with_loss(plan.program.schedule.pipeline)) {
+  for (const std::vector<Op>& ops : loss_ops_) losses_ += ops.size();
   std::uint64_t mine = 0;
   for (const std::int32_t stage : own_stages_) mine += device.squared_norms(stage).size();
   norms_ = gather_one(transport, mine);
-  block_.resize(loss_ops_.size() + 2 * *std::max_element(norms_.begin(), norms_.end()));
+  block_.resize(losses_ + 2 * *std::max_element(norms_.begin(), norms_.end()));
   blocks_.resize(block_.size() * norms_.size());
 }
 
 void StepSums::measure() {
   std::size_t at = 0;
-  for (const Op& op : loss_ops_) {
-    block_[at++] = actor_of(op) == transport_.actor() ? device_.loss_sum(op) : 0;
+  for (const std::vector<Op>& ops : loss_ops_) {
+    for (const Op& op : ops) {
+      block_[at++] = actor_of(op) == transport_.actor() ? device_.loss_sum(op) : 0;
+    }
   }
   for (const std::int32_t stage : own_stages_) {
     for (const TensorNorm& norm : device_.squared_norms(stage)) {
@@ -84,11 +95,22 @@ std::span<double> StepSums::of_first(std::int32_t actors) {
 }
 
 // Token-weighted, in the order of microbatches and slices.
-double StepSums::mean_loss(std::int32_t step) const {
+std::vector<double> StepSums::mean_losses(std::int32_t step) const {
+  std::vector<double> means;
+  std::size_t at = 0;
+  for (const std::vector<Op>& ops : loss_ops_) {
+    means.push_back(mean_loss(step, ops, at));
+    at += ops.size();
+  }
+  return means;
+}
+
+// `first`: where the ops' losses are in an actor's block.
+double StepSums::mean_loss(std::int32_t step, std::span<const Op> ops, std::size_t first) const {
   double sum = 0;
-  for (std::size_t i = 0; i < loss_ops_.size(); ++i) {
-    const Op& op = loss_ops_[i];
-    const double loss = block_of(actor_of(op))[i];
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = ops[i];
+    const double loss = block_of(actor_of(op))[first + i];
     if (!std::isfinite(loss)) {
       throw RunError(
           fmt::format("step {}", step),
@@ -140,7 +162,7 @@ std::span<const double> StepSums::block_of(std::int32_t actor) const {
 
 // Tensor, squared norm, tensor, ...
 std::span<const double> StepSums::norms_of(std::int32_t actor) const {
-  return block_of(actor).subspan(loss_ops_.size(), 2 * norms_[static_cast<std::size_t>(actor)]);
+  return block_of(actor).subspan(losses_, 2 * norms_[static_cast<std::size_t>(actor)]);
 }
 
 }  // namespace penstock

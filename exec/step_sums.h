@@ -30,12 +30,14 @@ class StepSums {
 
   // REQUIRES, here and below: everybody's are there. Throws RunError, naming step `step` (from 1),
   // when a loss or a gradient is not a finite number.
-  double mean_loss(std::int32_t step) const;
+  // Of each window along the routes; the last is the model's own.
+  std::vector<double> mean_losses(std::int32_t step) const;
   double global_norm(std::int32_t step) const;
   // Of the first `actors` actors' gradients; not finite where one of these is not.
   double partial_norm(std::int32_t actors) const;
 
  private:
+  double mean_loss(std::int32_t step, std::span<const Op> ops, std::size_t first) const;
   std::int32_t actor_of(const Op& op) const;
   std::span<const double> block_of(std::int32_t actor) const;
   std::span<const double> norms_of(std::int32_t actor) const;
@@ -43,9 +45,10 @@ class StepSums {
   const RunPlan& plan_;
   Device& device_;
   Transport& transport_;
-  std::vector<std::int32_t> own_stages_;  // with norms; none where nobody asks for these
-  std::vector<Op> loss_ops_;              // that a loss comes from, by microbatch and slice
-  std::vector<std::uint64_t> norms_;      // tensors of each actor
+  std::vector<std::int32_t> own_stages_;   // with norms; none where nobody asks for these
+  std::vector<std::vector<Op>> loss_ops_;  // that a loss comes from: by loss, microbatch, slice
+  std::size_t losses_ = 0;                 // of all these ops
+  std::vector<std::uint64_t> norms_;       // tensors of each actor
   // What an actor gives: the losses of its ops (0 for others'), then tensor and squared norm of
   // each of its tensors.
   std::vector<double> block_;

@@ -126,7 +126,8 @@ void Engine::lay_out_transfers() {
     const Op& producer = program_->computes[static_cast<std::size_t>(message.producer)].op;
     const Op& consumer = program_->computes[static_cast<std::size_t>(message.consumer)].op;
     const std::int32_t stage = forward ? producer.stage : consumer.stage;
-    flights_.push_back({.to = message.to, .boundary = prices_->boundary(stage, producer.slice)});
+    flights_.push_back(
+        {.to = message.to, .boundary = prices_->boundary(stage, producer.slice, message.kind)});
     timeline_.transfers.push_back({.op = producer,
                                    .kind = message.kind,
                                    .from = message.from,

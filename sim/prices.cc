@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,19 @@ Nanoseconds base_of(const StageCosts& costs, OpKind kind) {
   const Nanoseconds input = base_of(costs, OpKind::BackwardInput);
   const Nanoseconds weight = base_of(costs, OpKind::BackwardWeight);
   return input == kVaries || weight == kVaries ? kVaries : input + weight;
+}
+
+// By stage: how many gradients a message from the stage behind holds.
+std::vector<std::int32_t> gradients_behind(const Pipeline& pipeline) {
+  std::vector<std::int32_t> gradients(pipeline.stages.size(), 0);
+  for (const Route& route : pipeline.routes) {
+    const auto length = static_cast<std::int32_t>(route.size());
+    for (std::int32_t i = 0; i + 1 < length; ++i) {
+      gradients[static_cast<std::size_t>(route[static_cast<std::size_t>(i)])] =
+          windows_with(pipeline.learning, length, i, i + 1);
+    }
+  }
+  return gradients;
 }
 
 // The longest that any op of the stage takes.
@@ -56,21 +70,32 @@ Prices::Prices(const Program& program, const CostTable& costs, const SimulateOpt
     for (int kind = 0; kind < kOpKinds; ++kind) {
       base_.push_back(base_of(stage, static_cast<OpKind>(kind)));
     }
-    for (std::int32_t slice = 0; slice < slices_; ++slice) {
-      const std::int64_t bytes = stage.message.bytes_of(slice);
-      behind_.push_back({.occupancy = stage.message.occupancy(bytes),
-                         .latency = stage.message.latency,
-                         .bytes = bytes});
-      limits_bandwidth_ |= behind_.back().occupancy > 0;
-    }
     note_latency_ = std::max(note_latency_, stage.message.latency);
+  }
+  for (const StageCosts& stage : costs.stages) add_boundary(stage.message, 1);
+  first_gradient_ = static_cast<std::int32_t>(behind_.size());
+  const std::vector<std::int32_t> gradients = gradients_behind(program.schedule.pipeline);
+  for (std::size_t stage = 0; stage < gradients.size(); ++stage) {
+    add_boundary(costs.stages[stage].message, gradients[stage]);
   }
   for (const std::int32_t stage : previous_on_route(program.schedule.pipeline)) {
     for (std::int32_t slice = 0; slice < slices_; ++slice) {
-      before_.push_back(stage < 0 ? MessagePrice{} : of_boundary(boundary(stage, slice)));
+      before_.push_back(stage < 0 ? MessagePrice{}
+                                  : of_boundary(boundary(stage, slice, OpKind::Forward)));
     }
   }
   check_range();
+}
+
+void Prices::add_boundary(const MessageCost& message, std::int32_t tensors) {
+  for (std::int32_t slice = 0; slice < slices_; ++slice) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t bytes =
+        tensors * std::min(message.bytes_of(slice), kMost / std::max(1, tensors));
+    behind_.push_back(
+        {.occupancy = message.occupancy(bytes), .latency = message.latency, .bytes = bytes});
+    limits_bandwidth_ |= behind_.back().occupancy > 0;
+  }
 }
 
 void Prices::check_options(const SimulateOptions& options, std::int32_t actors) const {
@@ -96,9 +121,10 @@ void Prices::check_range() const {
   double step_end = static_cast<double>(costs_->global_norm);
   for (const StageCosts& stage : costs_->stages) {
     longest_op = std::max(longest_op, longest_of(stage));
-    longest_message = std::max(
-        longest_message, stage.message.occupancy(stage.message.largest()) + stage.message.latency);
     step_end += static_cast<double>(stage.update) + static_cast<double>(stage.reduce);
+  }
+  for (const MessagePrice& price : behind_) {
+    longest_message = std::max(longest_message, price.occupancy + price.latency);
   }
   double factor = 1 + options_->jitter;
   for (const double slow_down : options_->slow_down) {

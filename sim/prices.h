@@ -41,17 +41,18 @@ class Prices {
     return sum;
   }
 
-  // A number for the boundary behind `stage`, which a slice's activation passes, and the gradient
-  // of it; and what such a message costs.
-  std::int32_t boundary(std::int32_t stage, std::int32_t slice) const {
-    return stage * slices_ + (slices_ == 1 ? 0 : slice);
+  // Numbers for the boundary behind `stage`, which a slice's activation passes, or its gradient:
+  // one for each window that holds both stages; and what such a message costs.
+  std::int32_t boundary(std::int32_t stage, std::int32_t slice, OpKind kind) const {
+    const std::int32_t at = stage * slices_ + (slices_ == 1 ? 0 : slice);
+    return kind == OpKind::Forward ? at : at + first_gradient_;
   }
   const MessagePrice& of_boundary(std::int32_t boundary) const {
     return behind_[static_cast<std::size_t>(boundary)];
   }
   // The message that `op` awaits.
   const MessagePrice& of_input(const Op& op) const {
-    const auto at = static_cast<std::size_t>(boundary(op.stage, op.slice));
+    const auto at = static_cast<std::size_t>(boundary(op.stage, op.slice, op.kind));
     return op.kind == OpKind::Forward ? before_[at] : behind_[at];
   }
   bool limits_bandwidth() const { return limits_bandwidth_; }
@@ -76,6 +77,7 @@ class Prices {
   Nanoseconds of_reduction(std::int32_t group) const;
   Nanoseconds scaled(const Op& op, std::int32_t actor, Nanoseconds duration) const;
   double slow_down(std::int32_t actor) const;
+  void add_boundary(const MessageCost& message, std::int32_t tensors);
   void check_options(const SimulateOptions& options, std::int32_t actors) const;
   void check_range() const;
 
@@ -84,7 +86,8 @@ class Prices {
   const SimulateOptions* options_;
   std::vector<Nanoseconds> base_;     // by (stage, kind); -1: varies with the microbatch or slice
   std::int32_t slices_ = 1;           // told apart: 1 when all of a stage's messages are alike
-  std::vector<MessagePrice> behind_;  // by boundary: to the next stage on the route
+  std::int32_t first_gradient_ = 0;   // boundary
+  std::vector<MessagePrice> behind_;  // by boundary: to the next stage on the route, and back
   std::vector<MessagePrice> before_;  // and to the one before
   bool scaled_ = false;               // jitter or slow-downs apply
   bool limits_bandwidth_ = false;

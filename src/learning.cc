@@ -19,15 +19,23 @@ std::string_view name(AuxHead head) {
   return kNames[static_cast<std::size_t>(head)];
 }
 
+std::int32_t windows_with(const Learning& learning, std::int32_t length, std::int32_t first,
+                          std::int32_t last) {
+  if (learning.kind == LearningKind::Backprop) return 1;
+  if (learning.kind == LearningKind::ForwardOnly) return 0;
+  const auto up = [&](std::int32_t stages) {
+    return stages / learning.stride + (stages % learning.stride != 0);
+  };
+  // Behind the last window none can start; of those that hold `first` the last reaches furthest.
+  const std::int32_t last_window = up(std::max(0, length - learning.window));
+  const std::int32_t latest = std::min(first / learning.stride, last_window);
+  const std::int32_t earliest = up(std::max(0, last + 1 - learning.window));
+  return std::max(0, latest - earliest + 1);
+}
+
 bool learn_together(const Learning& learning, std::int32_t length, std::int32_t first,
                     std::int32_t last) {
-  if (learning.kind == LearningKind::Backprop) return true;
-  if (learning.kind == LearningKind::ForwardOnly) return false;
-  // Of the windows that hold `first`, the last one reaches furthest.
-  const std::int32_t beyond = std::max(0, length - learning.window);  // where none can start behind
-  const std::int32_t last_window = beyond / learning.stride + (beyond % learning.stride != 0);
-  const std::int32_t window = std::min(first / learning.stride, last_window);
-  return last - window * learning.stride < learning.window;
+  return windows_with(learning, length, first, last) > 0;
 }
 
 }  // namespace penstock

@@ -52,6 +52,9 @@ Json summary(const TrainingReport& report) {
     json["losses"].push_back(number_or_null(step.loss));
     json["gradient_norms"].push_back(number_or_null(step.gradient_norm));
   }
+  for (const StepRecord& step : result.steps) {  // with local learning alone
+    if (!step.window_losses.empty()) json["window_losses"].push_back(step.window_losses);
+  }
   json["parameters_sha256"] =
       result.parameters_sha256.empty() ? Json(nullptr) : Json(result.parameters_sha256);
   json["step_s"] = report.step_s;

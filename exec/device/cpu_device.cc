@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -45,6 +46,41 @@ void check_ends(const RunPlan& plan) {
   }
 }
 
+StageWork work_of(const RunPlan& plan, const std::vector<StageWindows>& windows,
+                  std::size_t stage) {
+  const Pipeline& pipeline = plan.program.schedule.pipeline;
+  const auto part = static_cast<std::size_t>(pipeline.stages[stage].part);
+  StageWork work{.blocks = {plan.split.first[part], plan.split.first[part + 1]},
+                 .windows = windows[stage],
+                 .combine = pipeline.learning.combine};
+  const bool has_model_head = work.blocks.end == plan.model->layers + 2;
+  if (work.windows.has_loss && !has_model_head) work.local_head = pipeline.learning.aux;
+  return work;
+}
+
+// A head of its own needs something to learn from; mirrored copies of a part need the same one.
+void check_window_ends(const RunPlan& plan, const std::vector<StageWindows>& windows) {
+  const std::vector<Stage>& stages = plan.program.schedule.pipeline.stages;
+  std::map<std::int32_t, std::size_t> first_with;  // by part
+  for (std::size_t stage = 0; stage < windows.size(); ++stage) {
+    const StageWork work = work_of(plan, windows, stage);
+    if (work.local_head && work.blocks.first == work.blocks.end) {
+      throw Error(
+          "schedule.layout",
+          fmt::format("a window ends with stage {}, which holds nothing of the model", stage),
+          "give it a layer, or let the window end elsewhere");
+    }
+    const std::size_t copy = first_with.try_emplace(stages[stage].part, stage).first->second;
+    if (windows[copy].has_loss == windows[stage].has_loss) continue;
+    throw Error(
+        "schedule",
+        fmt::format("stages {} and {} are copies of one part, but a window ends with one of "
+                    "them alone",
+                    copy, stage),
+        "routes over the same parts have the same windows");
+  }
+}
+
 StageSizes make_sizes(const RunPlan& plan) {
   const auto tokens = std::int64_t{plan.batch.global} * plan.batch.sequence;
   return {.tokens = plan.batch.sequence,
@@ -62,8 +98,8 @@ std::vector<Op> ops_of_stage(const Program& program, std::int32_t stage) {
   return ops;
 }
 
-// The tokens of one step, for the first stage (ids) and the last (targets): by unit, each sequence
-// by sequence.
+// The tokens of one step, for first stages (ids) and those with a loss (targets): by unit, each
+// sequence by sequence.
 class StepTokens {
  public:
   StepTokens(const RunPlan& plan, std::span<const TokenSlice> slices)
@@ -125,30 +161,33 @@ class CpuDevice final : public Device {
   CpuDevice(const RunPlan& plan, std::int32_t actor)
       : pipeline_(plan.program.schedule.pipeline),
         next_(next_on_route(pipeline_)),
+        windows_(stage_windows(pipeline_)),
         hidden_(plan.model->hidden),
         optimizer_(plan.train.optimizer),
         sizes_(make_sizes(plan)) {
     use_one_blas_thread();
     check_model(plan);
     check_ends(plan);
+    check_window_ends(plan, windows_);
     const std::vector<Stage>& stages = pipeline_.stages;
     stages_.resize(stages.size());
     bool needs_tokens = false;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if (stages[i].actor != actor) continue;
-      const auto part = static_cast<std::size_t>(stages[i].part);
-      const BlockRange blocks{plan.split.first[part], plan.split.first[part + 1]};
+      const StageWork work = work_of(plan, windows_, i);
       stages_[i] = std::make_unique<CpuStage>(
-          *plan.model, blocks, sizes_, ops_of_stage(plan.program, static_cast<std::int32_t>(i)),
+          *plan.model, work, sizes_, ops_of_stage(plan.program, static_cast<std::int32_t>(i)),
           plan.train.seed, keeps_a_copy(plan.program, actor));
-      needs_tokens |= blocks.first == 0 || blocks.end == plan.model->layers + 2;
+      needs_tokens |= work.blocks.first == 0 || work.windows.has_loss;
     }
     if (needs_tokens) tokens_.emplace(plan, sizes_.slices);
   }
 
   std::int64_t boundary_floats(const Op& op) const override {
-    if (next_[static_cast<std::size_t>(op.stage)] < 0) return 0;
-    return std::int64_t{sizes_.slices[sizes_.units.of(op)].rows()} * hidden_;
+    const auto stage = static_cast<std::size_t>(op.stage);
+    const std::int64_t tensor = std::int64_t{sizes_.slices[sizes_.units.of(op)].rows()} * hidden_;
+    if (op.kind == OpKind::Forward) return next_[stage] < 0 ? 0 : tensor;
+    return windows_[stage].sent * tensor;
   }
   std::int64_t activation_bytes(std::int32_t stage) const override {
     return at(stage).activation_bytes();
@@ -205,6 +244,7 @@ class CpuDevice final : public Device {
 
   const Pipeline& pipeline_;
   std::vector<std::int32_t> next_;
+  std::vector<StageWindows> windows_;
   std::int32_t hidden_;
   Optimizer optimizer_;
   StageSizes sizes_;

@@ -19,17 +19,24 @@ RecomputeChoice choice_for(std::span<const Op> order, RecomputeChoice asked_for)
   return recomputes ? asked_for : RecomputeChoice::None;
 }
 
+std::vector<ModelTensor> tensors_of_loss(const Model& model, const StageWork& work) {
+  if (!work.local_head) return {};
+  return local_head_tensors(model, *work.local_head, work.blocks.end - 1);
+}
+
 }  // namespace
 
-CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& sizes,
+CpuStage::CpuStage(const Model& model, const StageWork& work, const StageSizes& sizes,
                    std::span<const Op> order, std::uint64_t seed, bool keeps_a_copy)
     : sizes_(sizes),
+      work_(work),
       hidden_(model.hidden),
       slots_(share_out(order, sizes.units)),
       versions_(order, sizes.units),
-      parameters_(model, blocks, versions_.value_buffers(), versions_.gradient_buffers()),
-      part_(model, blocks, sizes.tokens, sizes.slices, sizes.gradient_scale, parameters_,
-            choice_for(order, sizes.recompute)),
+      parameters_(model, work.blocks, tensors_of_loss(model, work), versions_.value_buffers(),
+                  versions_.gradient_buffers()),
+      part_(model, work.blocks, sizes.tokens, sizes.slices, sizes.gradient_scale, parameters_,
+            {.recompute = choice_for(order, sizes.recompute), .local_head = work.local_head}),
       first_moments_(parameters_.values().size(), 0.0f),
       second_moments_(parameters_.values().size(), 0.0f),
       activations_(static_cast<std::size_t>(slots_.kept_count)),
@@ -55,8 +62,11 @@ CpuStage::CpuStage(const Model& model, BlockRange blocks, const StageSizes& size
       part_.carve_kept(each.buffer.data(), nullptr, slice, each.layout);
     }
     for (OutputGradients& each : gradients_) {
-      each.buffer.resize(std::max(each.buffer.size(), part_.gradient_values(slice)));
-      part_.carve_gradients(each.buffer.data(), slice, each.layout);
+      each.layouts.resize(
+          static_cast<std::size_t>(std::max(1, work_.windows.count_of_input_gradient())));
+      const std::size_t values_of_all = each.layouts.size() * part_.gradient_values(slice);
+      each.buffer.resize(std::max(each.buffer.size(), values_of_all));
+      carve_gradients(each, slice);
     }
   }
 }
@@ -76,14 +86,20 @@ void CpuStage::run(const Op& op, TokenRows tokens, std::span<const float> input,
   if (op.kind == OpKind::Forward) forward(op, tokens, input, output);
   if (op.kind == OpKind::Recompute) recompute(op);
   if (gives_input_gradient(op.kind)) backward_input(op, input, output);
-  if (gives_weight_gradient(op.kind)) backward_weight(op);
+  if (gives_weight_gradient(op.kind)) backward_weight(op, input);
   versions_.finish(op);
   parameters_.use_values(versions_.current());
 }
 
+// The tensor `number` of several of a slice, one behind the other.
 template <class T>
-Matrix<T> CpuStage::rows_of(const TokenSlice& slice, std::span<T> values) const {
-  return values.empty() ? Matrix<T>() : Matrix<T>(values.data(), slice.rows(), hidden_);
+Matrix<T> CpuStage::rows_of(const TokenSlice& slice, std::span<T> values,
+                            std::int32_t number) const {
+  if (values.empty()) return {};
+  const std::size_t size =
+      static_cast<std::size_t>(slice.rows()) * static_cast<std::size_t>(hidden_);
+  return {values.subspan(static_cast<std::size_t>(number) * size, size).data(), slice.rows(),
+          hidden_};
 }
 
 CpuStage::Activations& CpuStage::activations(std::size_t unit) {
@@ -132,24 +148,68 @@ void CpuStage::open_gradients(std::int32_t microbatch) {
   for (std::int32_t slice = 0; slice < sizes_.units.slices(microbatch); ++slice) {
     const std::size_t unit = sizes_.units.of(microbatch, slice);
     OutputGradients& gradients = output_gradients(unit);
-    part_.carve_gradients(gradients.buffer.data(), sizes_.slices[unit], gradients.layout);
-    gathered_[unit] = &gradients.layout;
+    carve_gradients(gradients, sizes_.slices[unit]);
+    gathered_[unit] = &gradients.layouts[0];
   }
 }
+
+void CpuStage::carve_gradients(OutputGradients& gradients, const TokenSlice& slice) const {
+  float* buffer = gradients.buffer.data();
+  for (PartGradients<float>& layout : gradients.layouts) {
+    buffer += part_.carve_gradients(buffer, slice, layout);
+  }
+}
+
+// What is late is left to the weight gradient, in B as in W.
 
 void CpuStage::backward_input(const Op& op, std::span<const float> input, std::span<float> output) {
   const std::size_t unit = sizes_.units.of(op);
   const std::size_t first = sizes_.units.of(op.microbatch, 0);
   if (op.slice + 1 == sizes_.units.slices(op.microbatch)) open_gradients(op.microbatch);
   inputs_[unit].earlier_gradients = std::span(gathered_).subspan(first, unit - first);
-  part_.backward_input(inputs_[unit], activations(unit).layout, output_gradients(unit).layout,
-                       rows_of(sizes_.slices[unit], input), rows_of(sizes_.slices[unit], output));
+  const OutputGradients& gradients = output_gradients(unit);
+  for (std::int32_t window = 0; window < work_.windows.count_of_input_gradient(); ++window) {
+    pass_back(unit, window, gradients.layouts[static_cast<std::size_t>(window)], input, output);
+  }
 }
 
-void CpuStage::backward_weight(const Op& op) {
+void CpuStage::backward_weight(const Op& op, std::span<const float> input) {
   const std::size_t unit = sizes_.units.of(op);
-  part_.backward_weight(inputs_[unit], activations(unit).layout, output_gradients(unit).layout);
+  const OutputGradients& gradients = output_gradients(unit);
+  const std::int32_t passed = work_.windows.count_of_input_gradient();
+  for (std::int32_t window = 0; window < passed; ++window) {
+    add_weight_gradient(unit, window, gradients.layouts[static_cast<std::size_t>(window)]);
+  }
+  for (std::int32_t window = passed; window < work_.windows.count(); ++window) {
+    pass_back(unit, window, gradients.layouts[0], input, {});
+    add_weight_gradient(unit, window, gradients.layouts[0]);
+  }
   if (--weight_gradients_left_ == 0 && !versions_.updates_inside()) parameters_.fold_tied();
+}
+
+// From the window's loss, or the gradient of it that the stage behind sent.
+void CpuStage::pass_back(std::size_t unit, std::int32_t window,
+                         const PartGradients<float>& gradients, std::span<const float> input,
+                         std::span<float> output) {
+  const bool is_sent = window < work_.windows.sent;
+  if (!is_sent && !is_own_loss(window) && !learns_from(window)) return;
+  const TokenSlice& slice = sizes_.slices[unit];
+  const std::int32_t own = work_.windows.has_loss ? 1 : 0;
+  const Matrix<const float> dy =
+      is_own_loss(window) ? Matrix<const float>() : rows_of(slice, input, window - own);
+  const Matrix<float> dx = is_sent ? rows_of(slice, output, window) : Matrix<float>();
+  part_.backward_input(inputs_[unit], activations(unit).layout, gradients, dy, dx);
+}
+
+void CpuStage::add_weight_gradient(std::size_t unit, std::int32_t window,
+                                   const PartGradients<float>& gradients) {
+  const PartKept<float>& kept = activations(unit).layout;
+  if (is_own_loss(window)) part_.backward_loss_weight(inputs_[unit], kept, gradients);
+  if (learns_from(window)) part_.backward_weight(inputs_[unit], kept, gradients);
+}
+
+bool CpuStage::learns_from(std::int32_t window) const {
+  return work_.combine == Combine::Sum || window + 1 == work_.windows.count();
 }
 
 std::int64_t CpuStage::activation_bytes() const {

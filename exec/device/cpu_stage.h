@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "model/part.h"
 #include "optimizer/adamw.h"
 #include "units.h"
+#include "windows.h"
 
 namespace penstock {
 
@@ -30,10 +32,18 @@ struct TokenRows {
   std::span<const std::int32_t> targets;
 };
 
+// What a stage has to do, of the model and of the losses.
+struct StageWork {
+  BlockRange blocks;
+  StageWindows windows;
+  Combine combine = Combine::Sum;
+  std::optional<AuxHead> local_head;  // where a window ends that is not the route's last
+};
+
 class CpuStage {
  public:
   // `order`: this stage's ops as they run. Allocates everything that a step needs.
-  CpuStage(const Model& model, BlockRange blocks, const StageSizes& sizes,
+  CpuStage(const Model& model, const StageWork& work, const StageSizes& sizes,
            std::span<const Op> order, std::uint64_t seed, bool keeps_a_copy = false);
   CpuStage(const CpuStage&) = delete;
 
@@ -62,7 +72,7 @@ class CpuStage {
   };
   struct OutputGradients {
     AlignedVector<float> buffer;
-    PartGradients<float> layout;
+    std::vector<PartGradients<float>> layouts;  // of each window whose gradient I works out
   };
   struct Copy {
     AlignedVector<float> values, first_moments, second_moments;
@@ -72,16 +82,24 @@ class CpuStage {
                std::span<float> output);
   void recompute(const Op& op);
   void backward_input(const Op& op, std::span<const float> input, std::span<float> output);
-  void backward_weight(const Op& op);
+  void backward_weight(const Op& op, std::span<const float> input);
+  void pass_back(std::size_t unit, std::int32_t window, const PartGradients<float>& gradients,
+                 std::span<const float> input, std::span<float> output);
+  void add_weight_gradient(std::size_t unit, std::int32_t window,
+                           const PartGradients<float>& gradients);
+  bool is_own_loss(std::int32_t window) const { return work_.windows.has_loss && window == 0; }
+  bool learns_from(std::int32_t window) const;
   Activations& activations(std::size_t unit);
   void carve(std::size_t unit, std::int32_t remade);
   std::int64_t bytes_of_microbatch(bool with_remade) const;
   OutputGradients& output_gradients(std::size_t unit);
   void open_gradients(std::int32_t microbatch);
+  void carve_gradients(OutputGradients& gradients, const TokenSlice& slice) const;
   template <class T>
-  Matrix<T> rows_of(const TokenSlice& slice, std::span<T> values) const;
+  Matrix<T> rows_of(const TokenSlice& slice, std::span<T> values, std::int32_t number = 0) const;
 
   StageSizes sizes_;
+  StageWork work_;
   int hidden_;
   Slots slots_;
   Versions versions_;

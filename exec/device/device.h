@@ -35,8 +35,8 @@ class Device {
   // False: nothing is computed (sleep), so there is no loss, no norm and no parameter.
   virtual bool learns() const { return true; }
 
-  // Floats of the activation that leaves op.stage for the op's microbatch and slice (0 on the last
-  // stage of a route). Of any stage, also another actor's.
+  // Floats of what the op gives to another stage: F the activation (0 on the last stage of a
+  // route), B and I the gradients (0 where none is sent). Of any stage, also another actor's.
   virtual std::int64_t boundary_floats(const Op& op) const = 0;
   // For the memory report: held from F to B or W per microbatch, the stage's input included; of
   // that, from F to R, where there is an R; weights, gradients, optimizer.
@@ -52,14 +52,15 @@ class Device {
   // Runs one op. F: `input` the activation (empty on the first stage), `output` the activation
   // (empty on the last). B, I: `input` the gradient of the stage's output (empty on the last
   // stage), `output` that of its input (empty on the first). W: both empty; what it needs was kept
-  // by I. R: both empty; F kept only what that takes. `input` of F must stay unchanged until the
-  // op's B or W has run. A slice's F attends to
-  // the keys and values that the F of the slices before it kept; its B or I adds to their
-  // gradients.
+  // by I. With local learning both are a gradient for each window that the two stages share, one
+  // behind the other (empty without any), and W takes `input` instead of I where I sends nothing
+  // that builds on it (StageWindows::late). R: both empty; F kept only what that takes. `input` of
+  // F must stay unchanged until the op's B or W has run. A slice's F attends to the keys and values
+  // that the F of the slices before it kept; its B or I adds to their gradients.
   virtual void run(const Op& op, std::span<const float> input, std::span<float> output) = 0;
 
-  // Sum over the op's tokens of the cross-entropy. REQUIRES: `op` is an F on the last stage of its
-  // route, this actor's, that has run.
+  // Sum over the op's tokens of the cross-entropy. REQUIRES: `op` is an F that has run, on one of
+  // this actor's stages with a loss: the last of a route, or of a window.
   virtual double loss_sum(const Op& op) const = 0;
 
   // The gradient accumulator of the embedding that `stage` shares with the other end of its route

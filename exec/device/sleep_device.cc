@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "device/device.h"
+#include "windows.h"
 
 namespace penstock {
 namespace {
@@ -17,13 +18,19 @@ class SleepDevice final : public Device {
   explicit SleepDevice(const RunPlan& plan)
       : costs_(plan.costs),
         next_(next_on_route(plan.program.schedule.pipeline)),
+        previous_(previous_on_route(plan.program.schedule.pipeline)),
+        windows_(stage_windows(plan.program.schedule.pipeline)),
         kept_(penstock::kept_bytes(plan.costs, plan.program.schedule.pipeline)) {}
 
   bool learns() const override { return false; }
 
   std::int64_t boundary_floats(const Op& op) const override {
-    if (next_[static_cast<std::size_t>(op.stage)] < 0) return 0;
-    const std::int64_t bytes = at(op.stage).message.bytes_of(op.slice);
+    const auto stage = static_cast<std::size_t>(op.stage);
+    const bool forward = op.kind == OpKind::Forward;
+    const std::int32_t tensors = forward ? (next_[stage] < 0 ? 0 : 1) : windows_[stage].sent;
+    if (tensors == 0) return 0;
+    const std::int32_t boundary = forward ? op.stage : previous_[stage];
+    const std::int64_t bytes = tensors * at(boundary).message.bytes_of(op.slice);
     const std::int64_t floats = bytes / static_cast<std::int64_t>(sizeof(float));
     return std::clamp<std::int64_t>(floats, 1, kLargestMessage);
   }
@@ -64,6 +71,8 @@ class SleepDevice final : public Device {
 
   const CostTable& costs_;
   std::vector<std::int32_t> next_;
+  std::vector<std::int32_t> previous_;
+  std::vector<StageWindows> windows_;
   std::vector<std::int64_t> kept_;  // by stage
 };
 

@@ -45,9 +45,11 @@ struct Head {
     return cross_entropy(kept.dlogits, targets, gradient_scale);
   }
 
+  // dx: empty where nobody asks for it.
   void backward_input(Matrix<const T> x, const Kept& kept, const Gradients& gradients,
                       Matrix<T> dx) const {
     linear.backward_input(kept.dlogits, gradients.normed, Accumulate::No);
+    if (dx.data == nullptr) return;
     norm.backward_input(x, kept.statistics, gradients.normed, {}, dx);
   }
 

@@ -24,20 +24,23 @@ bool holds(BlockRange blocks, std::int32_t block) {
 }  // namespace
 
 template <class T>
-Parameters<T>::Parameters(const Model& model, BlockRange blocks, std::int32_t versions,
-                          std::int32_t gradient_sets)
+Parameters<T>::Parameters(const Model& model, BlockRange blocks, std::vector<ModelTensor> more,
+                          std::int32_t versions, std::int32_t gradient_sets)
     : head_block_(model.layers + 1), tied_(model.tied_embeddings) {
   const bool has_head = holds(blocks, head_block_);
   std::vector<ModelTensor> all = model_tensors(model);
   std::size_t used = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool tied_copy = tied_ && has_head && is_token_embedding(all[i]);
-    if (!holds(blocks, all[i].block) && !tied_copy) continue;
-    PartTensor tensor{.tensor = static_cast<std::int32_t>(i), .info = std::move(all[i])};
+  const auto add = [&](std::int32_t number, ModelTensor& info) {
+    PartTensor tensor{.tensor = number, .info = std::move(info)};
     tensor.offset = used;
     used += (tensor.size() + 15) / 16 * 16;
     tensors_.push_back(std::move(tensor));
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool tied_copy = tied_ && has_head && is_token_embedding(all[i]);
+    if (holds(blocks, all[i].block) || tied_copy) add(static_cast<std::int32_t>(i), all[i]);
   }
+  for (ModelTensor& tensor : more) add(-1, tensor);
   values_.assign(index(versions), AlignedVector<T>(used, T(0)));
   gradients_.assign(index(gradient_sets), AlignedVector<T>(used, T(0)));
   if (tied_ && has_head && holds(blocks, 0)) {

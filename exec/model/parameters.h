@@ -18,7 +18,7 @@ struct BlockRange {
   std::int32_t end = 0;
 };
 
-// One tensor of the part. `tensor` is its index in model_tensors(model).
+// One tensor of the part. `tensor` is its index in model_tensors(model), -1: none of the model's.
 struct PartTensor {
   std::int32_t tensor = 0;
   ModelTensor info;
@@ -35,8 +35,9 @@ struct PartTensor {
 template <class T>
 class Parameters {
  public:
-  Parameters(const Model& model, BlockRange blocks, std::int32_t versions = 1,
-             std::int32_t gradient_sets = 1);
+  // `more`: tensors behind the model's own.
+  Parameters(const Model& model, BlockRange blocks, std::vector<ModelTensor> more = {},
+             std::int32_t versions = 1, std::int32_t gradient_sets = 1);
   Parameters(const Parameters&) = delete;  // views point here
 
   void use_values(std::int32_t version);

@@ -57,11 +57,11 @@ struct BlockFinder {
 
 template <class T>
 Part<T>::Part(const Model& model, BlockRange blocks, int tokens, std::span<const TokenSlice> slices,
-              T gradient_scale, Parameters<T>& parameters, RecomputeChoice recompute)
+              T gradient_scale, Parameters<T>& parameters, const PartOptions& options)
     : hidden_(model.hidden),
       tokens_(tokens),
       gradient_scale_(gradient_scale),
-      recompute_(recompute),
+      recompute_(options.recompute),
       sliced_(std::ranges::any_of(slices, [](const TokenSlice& slice) { return slice.first > 0; })),
       rotary_table_(make_rotary_table<T>(model, tokens)) {
   const bool gpt2 = model.family == Family::Gpt2;
@@ -83,9 +83,14 @@ Part<T>::Part(const Model& model, BlockRange blocks, int tokens, std::span<const
                      .bias = {}}};
     }
   }
+  if (options.local_head) {
+    local_head_ = make_local_head(model, *options.local_head, parameters);
+  }
   std::size_t scratch = 0;
   for (const TokenSlice& slice : slices) {
     if (!blocks_.empty()) scratch = std::max(scratch, blocks_[0].scratch_values(slice));
+    if (!local_head_ || !local_head_->block) continue;
+    scratch = std::max(scratch, local_head_->block->scratch_values(slice));
   }
   scratch_.assign(scratch, T(0));
 }
@@ -125,6 +130,22 @@ TransformerBlock<T> Part<T>::make_block(const Model& model, std::int32_t block,
 }
 
 template <class T>
+LocalHead<T> Part<T>::make_local_head(const Model& model, AuxHead kind,
+                                      Parameters<T>& parameters) const {
+  const bool gpt2 = model.family == Family::Gpt2;
+  const std::int32_t block = local_head_block(model);
+  const BlockFinder<T> find{parameters, block, WeightLayout::OutIn};
+  LocalHead<T> made;
+  made.activation = model.activation;
+  if (kind == AuxHead::Block) made.block = make_block(model, block, parameters);
+  if (kind == AuxHead::Mlp) made.hidden = find.linear("hidden", model.hidden, model.hidden);
+  made.head = {
+      .norm = make_norm(model, find(gpt2 ? "ln_f.weight" : "norm.weight"), find("ln_f.bias")),
+      .linear = find.linear("lm_head", model.hidden, model.vocabulary)};
+  return made;
+}
+
+template <class T>
 void Part<T>::carve(Carver<T>& lasting, Carver<T>& remade, const TokenSlice& slice,
                     PartKept<T>& layout) const {
   const bool full = recompute_ == RecomputeChoice::Full;
@@ -135,7 +156,7 @@ void Part<T>::carve(Carver<T>& lasting, Carver<T>& remade, const TokenSlice& sli
   layout.blocks.clear();
   layout.outputs.clear();
   std::size_t outputs = blocks_.size() + (is_first() ? 1 : 0);
-  if (!is_last() && outputs > 0) --outputs;
+  if (!has_loss() && outputs > 0) --outputs;
   for (const TransformerBlock<T>& block : blocks_) {
     layout.blocks.push_back(block.carve_kept(carvers, slice));
   }
@@ -143,6 +164,7 @@ void Part<T>::carve(Carver<T>& lasting, Carver<T>& remade, const TokenSlice& sli
     layout.outputs.push_back(rest.take(slice.rows(), hidden_));
   }
   if (head_) layout.head = head_->carve_kept(rest, slice.rows());
+  if (local_head_) layout.local_head = local_head_->carve_kept(carvers, slice);
 }
 
 template <class T>
@@ -154,6 +176,7 @@ void Part<T>::carve(Carver<T>& carver, const TokenSlice& slice, PartGradients<T>
     layout.blocks.push_back(block.carve_gradients(carver, rows));
   }
   if (head_) layout.head = head_->carve_gradients(carver, rows);
+  if (local_head_) layout.local_head = local_head_->carve_gradients(carver, rows);
 }
 
 template <class T>
@@ -182,9 +205,11 @@ void Part<T>::carve_kept(T* lasting, T* remade, const TokenSlice& slice,
 }
 
 template <class T>
-void Part<T>::carve_gradients(T* buffer, const TokenSlice& slice, PartGradients<T>& layout) const {
+std::size_t Part<T>::carve_gradients(T* buffer, const TokenSlice& slice,
+                                     PartGradients<T>& layout) const {
   Carver<T> carver(buffer);
   carve(carver, slice, layout);
+  return carver.taken();
 }
 
 template <class T>
@@ -225,6 +250,11 @@ double Part<T>::forward(const PartInput<T>& input, const PartKept<T>& kept, Matr
     return head_->forward(input_of(blocks_.size(), input, kept), input.targets, gradient_scale_,
                           kept.head);
   }
+  if (local_head_) {
+    const Matrix<const T> x = input_of(blocks_.size(), input, kept);
+    if (y.data != nullptr) fill_rows(x, nullptr, y);
+    return local_head_->forward(input.slice, x, input.targets, gradient_scale_, kept.local_head);
+  }
   if (!embedding_ && blocks_.empty() && y.data != nullptr) fill_rows(input.x, nullptr, y);
   return 0;
 }
@@ -238,6 +268,7 @@ void Part<T>::make_again(const PartInput<T>& input, const PartKept<T>& kept) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i].make_cheap(input.slice, earlier_of(i, input), kept.blocks[i]);
   }
+  if (local_head_) local_head_->make_cheap(input.slice, kept.local_head);
 }
 
 template <class T>
@@ -248,11 +279,14 @@ void Part<T>::backward_input(const PartInput<T>& input, const PartKept<T>& kept,
     if (blocks_up_to > 0) return gradients.blocks[blocks_up_to - 1].y;
     return embedding_ ? gradients.embedded : dx;
   };
-  if (head_) {
-    head_->backward_input(input_of(blocks_.size(), input, kept), kept.head, gradients.head,
-                          gradient_of_output(blocks_.size()));
+  const Matrix<T> dlast = gradient_of_output(blocks_.size());
+  if (dy.data != nullptr) {
+    if (dlast.data != nullptr) fill_rows(dy, nullptr, dlast);
+  } else if (head_) {
+    head_->backward_input(input_of(blocks_.size(), input, kept), kept.head, gradients.head, dlast);
   } else {
-    fill_rows(dy, nullptr, gradient_of_output(blocks_.size()));
+    local_head_->backward_input(input.slice, input_of(blocks_.size(), input, kept), kept.local_head,
+                                gradients.local_head, scratch_.data(), dlast);
   }
   for (std::size_t i = blocks_.size(); i-- > 0;) {
     blocks_[i].backward_input(input.slice, input.slice.end() == tokens_, earlier_of(i, input),
@@ -264,13 +298,18 @@ void Part<T>::backward_input(const PartInput<T>& input, const PartKept<T>& kept,
 template <class T>
 void Part<T>::backward_weight(const PartInput<T>& input, const PartKept<T>& kept,
                               const PartGradients<T>& gradients) {
-  if (head_) {
-    head_->backward_weight(input_of(blocks_.size(), input, kept), kept.head, gradients.head);
-  }
   for (std::size_t i = blocks_.size(); i-- > 0;) {
     blocks_[i].backward_weight(input_of(i, input, kept), kept.blocks[i], gradients.blocks[i]);
   }
   if (embedding_) embedding_->backward_weight(input.slice, input.ids, gradients.embedded);
+}
+
+template <class T>
+void Part<T>::backward_loss_weight(const PartInput<T>& input, const PartKept<T>& kept,
+                                   const PartGradients<T>& gradients) {
+  const Matrix<const T> x = input_of(blocks_.size(), input, kept);
+  if (head_) head_->backward_weight(x, kept.head, gradients.head);
+  if (local_head_) local_head_->backward_weight(x, kept.local_head, gradients.local_head);
 }
 
 template class Part<float>;

@@ -105,7 +105,8 @@ struct TransformerBlock {
     activate_up(kept);
   }
 
-  // dx from gradients.y. `last`: the slice is the last one of its sequences.
+  // dx from gradients.y; empty where nobody asks for it. `last`: the slice is the last one of its
+  // sequences.
   void backward_input(const TokenSlice& slice, bool last, EarlierSlices<T> earlier,
                       Matrix<const T> x, const Kept& kept, const Gradients& gradients,
                       T* scratch_buffer, Matrix<T> dx) const {
@@ -125,6 +126,7 @@ struct TransformerBlock {
                              scratch.scores, gradients.qkv);
     turn(slice, gradients.qkv, Turn::Back);
     qkv.backward_input(gradients.qkv, gradients.attention_normed);
+    if (dx.data == nullptr) return;
     attention_norm.backward_input(x, kept.attention_statistics, gradients.attention_normed,
                                   gradients.middle, dx);
   }

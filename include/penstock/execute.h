@@ -35,8 +35,10 @@ struct RunPlan {
 // all of them together, and its pipeline drains at the end. The learning rate is the same for all
 // updates of a step, and each takes the mean gradient over the tokens of its own microbatches.
 struct StepRecord {
-  std::int32_t step = 0;     // from 1
-  double loss = 0;           // token-weighted mean before the update; NaN for sleep
+  std::int32_t step = 0;  // from 1
+  double loss = 0;        // token-weighted mean before the update; NaN for sleep
+  // With local learning: the same of every window's loss, in order; the last is `loss`.
+  std::vector<double> window_losses = {};
   double gradient_norm = 0;  // NaN when nobody knows it: stages that update without the others
                              // (updates inside the order, local learning), and inference
   double learning_rate = 0;

@@ -49,9 +49,14 @@ struct Learning {
   bool operator==(const Learning&) const = default;
 };
 
-// Whether one window holds all of the stages `first` to `last` of a route of `length` stages (by
-// place on it, from 0): under Backprop always, under ForwardOnly never.
+// How many windows hold all of the stages `first` to `last` of a route of `length` stages (by place
+// on it, from 0): under Backprop one, under ForwardOnly none. A gradient for each of them goes from
+// stage `first` + 1 to `first`, as parts of one message.
 // REQUIRES: 0 <= first <= last < length, and check() finds no fault in `learning`.
+std::int32_t windows_with(const Learning& learning, std::int32_t length, std::int32_t first,
+                          std::int32_t last);
+
+// Whether there is one.
 bool learn_together(const Learning& learning, std::int32_t length, std::int32_t first,
                     std::int32_t last);
 

@@ -61,6 +61,7 @@ void expect_reference(const Model& model, const Schedule& schedule, const Split&
   expect_same_bits(result, one_actor);
   EXPECT_EQ(watch.different(), 0);
   if (updates_inside(schedule)) return;  // other weights: asynchronous_test.cc
+  if (schedule.pipeline.learning.kind == LearningKind::Local) return;  // local_learning_test.cc
   Watch plain_watch;
   const RunResult plain =
       run_in_process(training_plan(model, plain_schedule(schedule), split, kSteps, kUsualRate),

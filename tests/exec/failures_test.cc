@@ -136,7 +136,7 @@ TEST(Failures, WhatCannotRunIsSaid) {
   for (const std::string& text : texts) EXPECT_THAT(text, HasSubstr("the program has no step end"));
 }
 
-TEST(Failures, SchedulesThatNoExecutorRunsYetAreRefused) {
+TEST(Failures, SchedulesThatNoExecutorRunsAreRefused) {
   const auto refusals = [](const Schedule& schedule) {
     std::vector<std::string> texts;
     for (const Problem& problem : executable_problems(lower(schedule))) {
@@ -148,14 +148,21 @@ TEST(Failures, SchedulesThatNoExecutorRunsYetAreRefused) {
   const GenerateOptions sizes{.actors = 2, .microbatches = 2};
   EXPECT_THAT(refusals(generate("1f1b", sizes)), testing::IsEmpty());
   EXPECT_THAT(refusals(generate("forward_only", sizes)), testing::IsEmpty());
-  EXPECT_THAT(refusals(generate("local", sizes)),
-              ElementsAre("local: learning in windows is not executable yet\n"
+  EXPECT_THAT(refusals(generate("local", sizes)), testing::IsEmpty());
+  Schedule sliced = generate("local", sizes);
+  sliced.pipeline.microbatches[1].slice_tokens = {1, 1};
+  for (std::vector<Step>& steps : sliced.order) {
+    steps = {{{OpKind::Forward, steps[0].op.stage, 1, 0}},
+             {{OpKind::Forward, steps[0].op.stage, 1, 1}}};
+  }
+  EXPECT_THAT(refusals(sliced),
+              ElementsAre("local: token slices are not executable where stages learn in windows\n"
                           "  hint: `penstock simulate` can predict it"));
   EXPECT_THAT(refusals(generate("pipedream_2bw", sizes)), testing::IsEmpty());
   EXPECT_THAT(refusals(with_recompute(generate("1f1b", sizes))), testing::IsEmpty());
   Schedule queues = generate("1f1b", sizes);
   queues.pipeline.learning.queue_capacity = 1;
-  EXPECT_THAT(refusals(queues), ElementsAre(HasSubstr("bounded queues are not executable yet")));
+  EXPECT_THAT(refusals(queues), testing::IsEmpty());
 }
 
 }  // namespace

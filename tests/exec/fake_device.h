@@ -22,6 +22,7 @@
 #include "device/device.h"
 #include "penstock/execute.h"
 #include "units.h"
+#include "windows.h"
 
 namespace penstock {
 
@@ -41,12 +42,13 @@ class FakeDevice final : public Device {
       : pipeline_(plan.program.schedule.pipeline),
         previous_(previous_on_route(pipeline_)),
         next_(next_on_route(pipeline_)),
+        windows_(stage_windows(pipeline_)),
         units_(pipeline_),
         tied_(tied),
         faults_(faults),
         tensors_(pipeline_.stages.size()),
         cells_(pipeline_.stages.size() * units_.count()),
-        losses_(units_.count()) {
+        losses_(cells_.size()) {
     for (std::size_t s = 0; s < tensors_.size(); ++s) {
       const std::int32_t part = pipeline_.stages[s].part;
       tensors_[s].push_back(Tensor(fmt::format("part{}.weight", part), part));
@@ -65,7 +67,9 @@ class FakeDevice final : public Device {
   }
 
   std::int64_t boundary_floats(const Op& op) const override {
-    return next_[static_cast<std::size_t>(op.stage)] < 0 ? 0 : kWidth;
+    const auto stage = static_cast<std::size_t>(op.stage);
+    if (op.kind == OpKind::Forward) return next_[stage] < 0 ? 0 : kWidth;
+    return windows_[stage].sent * kWidth;
   }
   std::int64_t activation_bytes(std::int32_t) const override { return kWidth * 4; }
   std::int64_t kept_bytes(std::int32_t) const override { return kWidth; }
@@ -86,11 +90,11 @@ class FakeDevice final : public Device {
         return forward(op, cell, input, output);
       case OpKind::Backward:
         backward_input(op, cell, input, output);
-        return backward_weight(op, cell);
+        return backward_weight(op, cell, input);
       case OpKind::BackwardInput:
         return backward_input(op, cell, input, output);
       case OpKind::BackwardWeight:
-        return backward_weight(op, cell);
+        return backward_weight(op, cell, input);
       case OpKind::Recompute:
         return recompute(op, cell);
       case OpKind::Update:
@@ -98,7 +102,10 @@ class FakeDevice final : public Device {
     }
   }
 
-  double loss_sum(const Op& op) const override { return losses_[units_.of(op)]; }
+  double loss_sum(const Op& op) const override {
+    require(windows_[static_cast<std::size_t>(op.stage)].has_loss, op, "it has no loss");
+    return losses_[cell_number(op, op.slice)];
+  }
 
   std::span<float> shared_gradient(std::int32_t stage) override {
     if (!is_tied(stage)) return {};
@@ -175,9 +182,10 @@ class FakeDevice final : public Device {
     std::vector<float> weight;     // that F read
     std::span<const float> input;  // must stay as it is until B or W
     std::vector<float> copy;       // what it was at F
-    std::vector<float> gradient;   // of the output
-    std::vector<float> later;      // what the next slice's backward adds to that of the input
-    bool is_remade = false;        // since F, where there is an R
+    // Of the output, by window: of those that the input gradient takes.
+    std::vector<std::vector<float>> gradients;
+    std::vector<float> later;  // what the next slice's backward adds to that of the input
+    bool is_remade = false;    // since F, where there is an R
   };
 
   // What the stage's next update applies of what has gathered since the last one.
@@ -203,10 +211,10 @@ class FakeDevice final : public Device {
     return std::span(gradients_[static_cast<std::size_t>(stage)]).subspan(t * kWidth, kWidth);
   }
 
-  Cell& cell_of(const Op& op, std::int32_t slice) {
-    return cells_[static_cast<std::size_t>(op.stage) * units_.count() +
-                  units_.of(op.microbatch, slice)];
+  std::size_t cell_number(const Op& op, std::int32_t slice) const {
+    return static_cast<std::size_t>(op.stage) * units_.count() + units_.of(op.microbatch, slice);
   }
+  Cell& cell_of(const Op& op, std::int32_t slice) { return cells_[cell_number(op, slice)]; }
 
   bool is_tied(std::int32_t stage) const {
     const auto s = static_cast<std::size_t>(stage);
@@ -251,46 +259,67 @@ class FakeDevice final : public Device {
       if (!output.empty()) output[i] = out;
       loss += out;
     }
-    if (next_[stage] < 0) {
+    if (windows_[stage].has_loss) {
       const bool bad = faults_.nan_microbatch == op.microbatch && faults_.nan_step == step_;
-      losses_[units_.of(op)] = bad ? std::numeric_limits<double>::quiet_NaN() : loss;
+      losses_[cell_number(op, op.slice)] = bad ? std::numeric_limits<double>::quiet_NaN() : loss;
     }
+  }
+
+  // Of the window's loss, made here or received.
+  std::vector<float> gradient_of(const Op& op, std::int32_t window, std::span<const float> input) {
+    const StageWindows& windows = windows_[static_cast<std::size_t>(op.stage)];
+    if (windows.has_loss && window == 0) {
+      const auto inner = static_cast<float>(next_[static_cast<std::size_t>(op.stage)] < 0 ? 0 : 1);
+      return std::vector<float>(kWidth, 1.0F / (static_cast<float>(3 + op.microbatch) + inner));
+    }
+    require(static_cast<std::int64_t>(input.size()) == windows.received * kWidth, op,
+            "its gradients have another size");
+    const std::int32_t number = window - (windows.has_loss ? 1 : 0);
+    const auto part = input.subspan(static_cast<std::size_t>(number) * kWidth, kWidth);
+    return {part.begin(), part.end()};
   }
 
   void backward_input(const Op& op, Cell& cell, std::span<const float> input,
                       std::span<float> output) {
-    const auto stage = static_cast<std::size_t>(op.stage);
+    const StageWindows& windows = windows_[static_cast<std::size_t>(op.stage)];
     require(cell.is_remade, op, "its activation was not made again");
-    if (next_[stage] < 0) {
-      cell.gradient.assign(kWidth, 1.0F / static_cast<float>(3 + op.microbatch));
-    } else {
-      require(input.size() == kWidth, op, "its gradient has another size");
-      cell.gradient.assign(input.begin(), input.end());
+    require(static_cast<std::int64_t>(output.size()) == windows.sent * kWidth, op,
+            "its output has another size");
+    cell.gradients.clear();
+    for (std::int32_t window = 0; window < windows.count_of_input_gradient(); ++window) {
+      cell.gradients.push_back(gradient_of(op, window, input));
     }
-    require(output.empty() == (previous_[stage] < 0), op, "its output has another size");
     for (std::size_t i = 0; i < output.size(); ++i) {
-      output[i] = cell.gradient[i] * cell.weight[i] + cell.later[i];
+      const std::vector<float>& gradient = cell.gradients[i / kWidth];
+      output[i] = gradient[i % kWidth] * cell.weight[i % kWidth] + cell.later[i % kWidth];
     }
     if (op.slice == 0) return;
     for (std::size_t i = 0; i < kWidth; ++i) {
-      cell_of(op, op.slice - 1).later[i] += 0.05F * cell.gradient[i];
+      cell_of(op, op.slice - 1).later[i] += 0.05F * cell.gradients[0][i];
     }
   }
 
-  void backward_weight(const Op& op, Cell& cell) {
+  void backward_weight(const Op& op, Cell& cell, std::span<const float> input) {
     require_input(op, cell);
-    if (updates_.contains(op.stage)) {
-      Gathered& gathered = gathered_[op.stage].emplace_back(Gathered{op, {}});
-      gathered.gradient.resize(gradients(op.stage).size());
+    const StageWindows& windows = windows_[static_cast<std::size_t>(op.stage)];
+    std::vector<float> sum(gradients(op.stage).size(), 0.0F);
+    for (std::int32_t window = 0; window < windows.count(); ++window) {
+      const bool is_last = window + 1 == windows.count();
+      if (pipeline_.learning.combine == Combine::Furthest && !is_last) continue;
+      const std::vector<float> gradient = window < windows.count_of_input_gradient()
+                                              ? cell.gradients[static_cast<std::size_t>(window)]
+                                              : gradient_of(op, window, input);
       for (std::size_t i = 0; i < kWidth; ++i) {
-        gathered.gradient[i] = cell.gradient[i] * cell.input[i];
+        sum[i] += gradient[i] * cell.input[i];
+        if (is_tied(op.stage)) sum[kWidth + i] += 0.1F * gradient[i];
       }
+    }
+    if (updates_.contains(op.stage)) {
+      gathered_[op.stage].push_back({op, std::move(sum)});
       return;
     }
-    for (std::size_t i = 0; i < kWidth; ++i) {
-      gradient(op.stage, 0)[i] += cell.gradient[i] * cell.input[i];
-      if (is_tied(op.stage)) gradient(op.stage, 1)[i] += 0.1F * cell.gradient[i];
-    }
+    const std::span<float> all = gradients(op.stage);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] += sum[i];
   }
 
   static void require(bool holds, const Op& op, const char* what) {
@@ -300,6 +329,7 @@ class FakeDevice final : public Device {
   const Pipeline& pipeline_;
   std::vector<std::int32_t> previous_;
   std::vector<std::int32_t> next_;
+  std::vector<StageWindows> windows_;
   Units units_;
   bool tied_;
   FakeFaults faults_;

@@ -1,6 +1,10 @@
 // Forwards alone: the losses of the one-actor run, no gradient, and little memory.
+#include <map>
+#include <mutex>
+
 #include <gtest/gtest.h>
 
+#include "forwarding_device.h"
 #include "list_schedule.h"
 #include "penstock/metrics.h"
 #include "training_runs.h"
@@ -48,6 +52,58 @@ TEST(Inference, GivesTheLossesOfOneActor) {
     EXPECT_NE(result.steps[0].loss, result.steps[1].loss);  // other text
     EXPECT_EQ(result.parameters_sha256, one.parameters_sha256);
     EXPECT_NE(result.parameters_sha256, trained.parameters_sha256);
+  }
+}
+
+// Every activation that a stage gets or gives, and every loss: what the logits are made of.
+class RecordingDevice final : public ForwardingDevice {
+ public:
+  using Seen = std::map<Op, std::vector<float>>;
+  struct Record {
+    std::mutex mutex;
+    Seen inputs, outputs;
+    std::map<Op, double> losses;
+  };
+
+  RecordingDevice(std::unique_ptr<Device> device, const Pipeline& pipeline, Record& record)
+      : ForwardingDevice(std::move(device)), pipeline_(pipeline), record_(record) {}
+
+  void run(const Op& op, std::span<const float> input, std::span<float> output) override {
+    device_->run(op, input, output);
+    const std::lock_guard lock(record_.mutex);
+    record_.inputs[op] = {input.begin(), input.end()};
+    record_.outputs[op] = {output.begin(), output.end()};
+    const Microbatch& microbatch = pipeline_.microbatches[static_cast<std::size_t>(op.microbatch)];
+    const Route& route = pipeline_.routes[static_cast<std::size_t>(microbatch.route)];
+    if (op.stage == route.back()) record_.losses[op] = device_->loss_sum(op);
+  }
+
+ private:
+  const Pipeline& pipeline_;
+  Record& record_;
+};
+
+TEST(Inference, GivesTheActivationsAndLossesOfOneActor) {
+  Model model = testing::text_model(testing::tiny_llama());
+  model.layers = 4;
+  for (const GenerateOptions& sizes : {GenerateOptions{.actors = 2, .chunks = 2, .microbatches = 5},
+                                       GenerateOptions{.actors = 4, .microbatches = 3}}) {
+    const Schedule schedule = generate("forward_only", sizes);
+    const Split split = even_split(model, 4);
+    RecordingDevice::Record records[2];
+    for (const bool one_actor : {false, true}) {
+      run_in_process(training_plan(model, one_actor ? on_one_actor(schedule) : schedule, split, 1),
+                     [&](const RunPlan& plan, std::int32_t actor) {
+                       return std::make_unique<RecordingDevice>(make_cpu_device(plan, actor),
+                                                                plan.program.schedule.pipeline,
+                                                                records[one_actor ? 1 : 0]);
+                     });
+    }
+    EXPECT_EQ(records[0].outputs.size(), 4U * static_cast<std::size_t>(sizes.microbatches));
+    EXPECT_EQ(records[0].inputs, records[1].inputs);
+    EXPECT_EQ(records[0].outputs, records[1].outputs);
+    EXPECT_EQ(records[0].losses.size(), static_cast<std::size_t>(sizes.microbatches));
+    EXPECT_EQ(records[0].losses, records[1].losses);
   }
 }
 

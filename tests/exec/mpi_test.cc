@@ -13,6 +13,7 @@
 #include "fake_device.h"
 #include "list_schedule.h"
 #include "obituary.h"
+#include "penstock/metrics.h"
 #include "penstock/simulate.h"
 #include "random_traffic.h"
 #include "runs.h"
@@ -95,6 +96,40 @@ TEST_P(OverMpi, TwoRoutesAndSlicesAreBitIdenticalToOneActor) {
     if (!result.root) continue;
     expect_same_bits(result, run_in_process(training_plan(model, on_one_actor(schedule), split, 4),
                                             make_device));
+  }
+}
+
+// Recomputation, weight versions, windows and queues.
+TEST_P(OverMpi, OtherWaysToLearnAreBitIdenticalToOneActor) {
+  Model model = testing::text_model(testing::tiny_llama());
+  model.layers = 4;
+  const Split split = even_split(model, size());
+  const auto local = [](std::map<std::string, std::string> option) {
+    return generate("local", {.actors = size(), .microbatches = 6, .option = std::move(option)});
+  };
+  for (const Schedule& schedule :
+       {with_recompute(generate("zb_h1", {.actors = size(), .microbatches = 6})),
+        generate("pipedream_2bw", {.actors = size(), .microbatches = 4}),
+        generate("forward_only", {.actors = size(), .microbatches = 5}),
+        local({{"variant", "overlapping"}, {"aux", "mlp"}}), local({{"variant", "chunked"}}),
+        local({{"variant", "ppll"}, {"capacity", "1"}, {"aux", "block"}})}) {
+    SCOPED_TRACE(schedule.name);
+    MpiSession session;
+    const auto transport = make_transport(GetParam(), session);
+    const RunPlan plan = training_plan(model, schedule, split, 4);
+    const RunResult result = run_actor(plan, {}, make_device, *transport);
+    if (!result.root) continue;
+    const RunResult one =
+        run_in_process(training_plan(model, on_one_actor(schedule), split, 4), make_device);
+    expect_same_bits(result, one);
+    EXPECT_EQ(result.steps[3].window_losses, one.steps[3].window_losses);
+    const Metrics measured = measure(result.measured);
+    const Metrics predicted =
+        measure(simulate(plan.program, parse_costs("F=1,B=2,I=1,W=1,R=1,update=1", size())));
+    for (std::size_t actor = 0; actor < measured.actors.size(); ++actor) {
+      EXPECT_EQ(measured.actors[actor].peak_in_flight, predicted.actors[actor].peak_in_flight);
+      EXPECT_EQ(measured.actors[actor].weight_versions, predicted.actors[actor].weight_versions);
+    }
   }
 }
 

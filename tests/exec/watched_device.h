@@ -16,6 +16,7 @@
 
 #include "actor_plan.h"
 #include "device/device.h"
+#include "forwarding_device.h"
 #include "penstock/execute.h"
 #include "run.h"
 
@@ -74,31 +75,21 @@ class Watch {
   std::map<std::int32_t, std::int32_t> roll_backs_;
 };
 
-class WatchedDevice : public Device {
+class WatchedDevice : public ForwardingDevice {
  public:
   WatchedDevice(const RunPlan& plan, std::int32_t actor, std::unique_ptr<Device> device,
                 Watch& watch)
-      : pipeline_(plan.program.schedule.pipeline),
+      : ForwardingDevice(std::move(device)),
+        pipeline_(plan.program.schedule.pipeline),
         learns_(penstock::learns(plan.program)),
         actor_(actor),
-        device_(std::move(device)),
         watch_(watch) {}
 
-  bool learns() const override { return device_->learns(); }
-  std::int64_t boundary_floats(const Op& op) const override { return device_->boundary_floats(op); }
-  std::int64_t activation_bytes(std::int32_t stage) const override {
-    return device_->activation_bytes(stage);
-  }
-  std::int64_t kept_bytes(std::int32_t stage) const override { return device_->kept_bytes(stage); }
-  std::int64_t weight_bytes(std::int32_t stage) const override {
-    return device_->weight_bytes(stage);
-  }
   void begin_step(std::int64_t step) override {
     in_flight_ = 0;
     forwards_.clear();
     device_->begin_step(step);
   }
-  void clear_gradients() override { device_->clear_gradients(); }
   // A forward that runs again replaces what it kept.
   void run(const Op& op, std::span<const float> input, std::span<float> output) override {
     if (op.kind == OpKind::Forward && forwards_.insert(op).second) {
@@ -107,24 +98,11 @@ class WatchedDevice : public Device {
     device_->run(op, input, output);
     if (gives_weight_gradient(op.kind) || !learns_) in_flight_ -= share(op);
   }
-  double loss_sum(const Op& op) const override { return device_->loss_sum(op); }
-  std::span<float> shared_gradient(std::int32_t stage) override {
-    return device_->shared_gradient(stage);
-  }
-  std::span<float> gradients(std::int32_t stage) override { return device_->gradients(stage); }
-  std::vector<TensorNorm> squared_norms(std::int32_t stage) const override {
-    return device_->squared_norms(stage);
-  }
   void update(std::int32_t stage, std::int64_t step, double learning_rate,
               double gradient_scale) override {
     device_->update(stage, step, learning_rate, gradient_scale);
     watch_.updated(step, device_->parameters(stage));
   }
-  std::vector<ParameterView> parameters(std::int32_t stage) const override {
-    return device_->parameters(stage);
-  }
-  void reset_optimizer() override { device_->reset_optimizer(); }
-  void keep(std::int32_t stage) override { device_->keep(stage); }
   void roll_back(std::int32_t stage) override {
     watch_.rolled_back(actor_);
     device_->roll_back(stage);
@@ -144,7 +122,6 @@ class WatchedDevice : public Device {
   const Pipeline& pipeline_;
   bool learns_;
   std::int32_t actor_;
-  std::unique_ptr<Device> device_;
   Watch& watch_;
   double in_flight_ = 0;
   std::set<Op> forwards_;  // of the step

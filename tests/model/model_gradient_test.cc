@@ -50,6 +50,25 @@ TEST_P(ModelGradient, OverTokenSlicesIsTheSlopeOfTheLoss) {
   }
 }
 
+// Each auxiliary head of local learning, and what is below it.
+TEST_P(ModelGradient, OfALocalHeadIsTheSlopeOfItsLoss) {
+  for (const AuxHead kind : kAuxHeads) {
+    SCOPED_TRACE(name(kind));
+    WholeModel<double> part(GetParam().model, 2, 5, {}, kind);
+    const double loss = part.loss();
+    EXPECT_GT(loss, 1);
+    part.backward();
+    int of_head = 0;
+    for (const PartTensor& tensor : part.parameters().tensors()) {
+      of_head += tensor.info.name.starts_with("aux.2.");
+      expect_gradient(
+          tensor.info.name, part.parameters().values(tensor), part.parameters().gradients(tensor),
+          [&] { return part.loss(); }, 7);
+    }
+    EXPECT_GE(of_head, 2);
+  }
+}
+
 TEST_P(ModelGradient, InFloatIsNearTheOneInDouble) {
   WholeModel<double> exact(GetParam().model, 2, 5);
   WholeModel<float> rounded(GetParam().model, 2, 5);

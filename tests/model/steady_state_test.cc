@@ -71,6 +71,29 @@ TEST_P(SteadyState, RecomputationAllocatesNothingInAStepEither) {
   EXPECT_EQ(allocations(), before);
 }
 
+// Windows of two that overlap: stage 1 has a head of its own, and gets a gradient for its weights.
+TEST_P(SteadyState, LocalLearningAllocatesNothingInAStepEither) {
+  Model model = text_model(GetParam().model);
+  model.layers = 3;
+  Schedule schedule = generate(
+      "local",
+      {.actors = 3, .microbatches = 3, .option = {{"variant", "overlapping"}, {"aux", "block"}}});
+  const RunPlan plan =
+      one_actor_plan(model, schedule, even_split(model, 3), text_batch(6, 3), settings(4));
+  const auto device = make_cpu_device(plan, 0);
+  const std::vector<float> input(2UL * 16 * static_cast<std::size_t>(model.hidden), 0.1F);
+  std::vector<float> output(input.size());
+  const auto step = [&](std::int64_t number) {
+    device->begin_step(number);
+    device->clear_gradients();
+    for (const Compute& compute : plan.program.computes) device->run(compute.op, input, output);
+  };
+  step(0);
+  const std::int64_t before = allocations();
+  step(1);
+  EXPECT_EQ(allocations(), before);
+}
+
 // What a device really takes for activations is what it reports: of those in flight all but one
 // microbatch hold what they keep, and that one everything.
 TEST_P(SteadyState, RecomputationTakesTheReportedMemory) {

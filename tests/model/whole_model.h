@@ -1,8 +1,9 @@
-// File: whole_model.h. A whole model as one part, with everything that one microbatch needs.
+// File: whole_model.h. A model as one part, with everything that one microbatch needs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,14 +15,19 @@ namespace penstock::testing {
 template <class T>
 class WholeModel {
  public:
-  // Random values everywhere (norm weights around 1), random tokens; in slices when asked for.
-  WholeModel(const Model& model, int sequences, int tokens, std::vector<int> slice_tokens = {})
+  // Random values everywhere (norm weights around 1), random tokens; in slices when asked for. With
+  // a local head all but the model's own.
+  WholeModel(const Model& model, int sequences, int tokens, std::vector<int> slice_tokens = {},
+             std::optional<AuxHead> local_head = {})
       : sequences_(sequences),
         tokens_(tokens),
         slices_(cut(sequences, tokens, slice_tokens)),
-        parameters_(model, {0, model.layers + 2}),
-        part_(model, {0, model.layers + 2}, tokens, slices_, T(1) / T(sequences * tokens),
-              parameters_) {
+        blocks_{0, model.layers + (local_head ? 1 : 2)},
+        parameters_(model, blocks_,
+                    local_head ? local_head_tensors(model, *local_head, model.layers)
+                               : std::vector<ModelTensor>()),
+        part_(model, blocks_, tokens, slices_, T(1) / T(sequences * tokens), parameters_,
+              {.local_head = local_head}) {
     for (const PartTensor& tensor : parameters_.tensors()) {
       const bool norm = tensor.info.shape.size() == 1 && tensor.info.name.ends_with("weight");
       const auto random = normal_values(tensor.size(), tensor.info.name, 0.3);
@@ -55,7 +61,10 @@ class WholeModel {
     for (std::size_t s = runs_.size(); s-- > 0;) {
       part_.backward_input(runs_[s].input, runs_[s].kept, runs_[s].gradients, {}, {});
     }
-    for (Run& run : runs_) part_.backward_weight(run.input, run.kept, run.gradients);
+    for (Run& run : runs_) {
+      part_.backward_loss_weight(run.input, run.kept, run.gradients);
+      part_.backward_weight(run.input, run.kept, run.gradients);
+    }
     parameters_.fold_tied();
   }
 
@@ -106,6 +115,7 @@ class WholeModel {
   int sequences_;
   int tokens_;
   std::vector<TokenSlice> slices_;
+  BlockRange blocks_;
   Parameters<T> parameters_;
   Part<T> part_;
   std::vector<Run> runs_;

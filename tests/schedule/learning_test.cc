@@ -54,10 +54,12 @@ TEST(Windows, AreThoseThatTheRuleLists) {
         }
         for (std::int32_t first = 0; first < length; ++first) {
           for (std::int32_t last = first; last < length; ++last) {
-            const bool together = std::any_of(all.begin(), all.end(), [&](const auto& one) {
+            const auto holding = std::count_if(all.begin(), all.end(), [&](const auto& one) {
               return one.first <= first && last <= one.second;
             });
-            EXPECT_EQ(learn_together(windows_of(window, stride), length, first, last), together)
+            const Learning learning = windows_of(window, stride);
+            EXPECT_EQ(learn_together(learning, length, first, last), holding > 0);
+            EXPECT_EQ(windows_with(learning, length, first, last), holding)
                 << length << ": " << window << " every " << stride << ", " << first << " " << last;
           }
         }

@@ -1,9 +1,10 @@
 """Training that is not plain backpropagation, under mpirun: end to end by the command line."""
 
+import itertools
 import json
 import sys
 
-from cli import TINY, mpirun, penstock, train
+from cli import TINY, mpirun, penstock, scratch, train
 from tap import case, main
 
 
@@ -65,6 +66,60 @@ def asynchronous_training_uses_the_same_versions_on_any_number_of_actors():
         assert actor["messages_sent"] == 3 * 8, actor
     flush = train(2, "schedule.name=1f1b", *TWO_BUFFERED[2:], "batch.global=16", steps=3)[0]
     assert flush["losses"] != two["losses"]
+
+
+@case
+def local_learning_gives_the_parameters_of_one_process():
+    for option, windows, model in [
+        ({}, 4, "gpt"), ({"variant": "overlapping"}, 3, "gpt"),
+        ({"variant": "chunked", "aux": "mlp"}, 2, "llama"),
+        ({"variant": "ppll", "aux": "block"}, 4, "llama"),
+    ]:
+        four = ["schedule.name=local", f"schedule.option={json.dumps(option)}",
+                "train.optimizer.clip=0", f"model=../models/tiny-{model}.json"]
+        summary, folder, _ = train(4, *four, steps=4)
+        assert summary["gradient_norms"] == [None] * 4
+        assert [len(losses) for losses in summary["window_losses"]] == [windows] * 4, option
+        assert [losses[-1] for losses in summary["window_losses"]] == summary["losses"]
+        assert summary["losses"][3] < summary["losses"][0], option
+        lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        assert [line["window_losses"] for line in lines] == summary["window_losses"]
+        one = sequential(option, four[2:])
+        for key in ["losses", "window_losses", "parameters_sha256"]:
+            assert summary[key] == one[key], (option, key)
+
+
+def sequential(option, settings):
+    """The same ops on one process, microbatch by microbatch: a schedule file."""
+    words = [word for item in option.items() for word in ("--option", "=".join(item))]
+    schedule = penstock("generate", "local", "--actors", 4, "--microbatches", 16, *words).json()
+    order = []
+    for microbatch in range(16):
+        ops = [op for row in schedule["order"] for op in row if op[2:] == str(microbatch)]
+        order += sorted(op for op in ops if op[1] == "F")
+        order += sorted((op for op in ops if op[1] != "F"), key=lambda op: (-int(op[0]), "BIWU".index(op[1])))
+    schedule.update(actors=1, order=[order],
+                    stages=[{"actor": 0, "part": stage} for stage in range(4)])
+    path = scratch("sequential.json", json.dumps(schedule))
+    return train(1, f"schedule={json.dumps({'file': str(path)})}", *settings, steps=4)[0]
+
+
+@case
+def queues_bound_what_waits():
+    costs = json.dumps({"stages": [
+        {"forward_ms": 1, "backward_ms": 1, "message": {"bytes": 64}},
+        {"forward_ms": 4, "backward_ms": 4, "message": {"bytes": 64}}]})
+    for capacity in [1, 3]:
+        option = json.dumps({"capacity": str(capacity)})
+        _, folder, _ = train(2, "schedule.name=local", f"schedule.option={option}",
+                             "train.device=sleep", f"costs={costs}", "batch.global=16", steps=2)
+        for which in ["measured", "predicted"]:
+            trace = json.loads((folder / f"{which}.trace.json").read_text())["penstock"]
+            sent = [(ready_at, 1) for _, _, _, _, _, ready_at, _, _ in trace["transfers"]]
+            started = [(span[2], -1) for span in trace["spans"] if span[0].startswith("1F")]
+            assert len(sent) == len(started) == 8
+            waiting = list(itertools.accumulate(change for _, change in sorted(sent + started)))
+            assert 1 <= max(waiting) <= capacity, (which, capacity, waiting)
 
 
 @case

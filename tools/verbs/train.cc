@@ -33,6 +33,7 @@ class MetricsFile {
     nlohmann::ordered_json line;
     line["step"] = record.step;
     line["loss"] = finite(record.loss);
+    if (!record.window_losses.empty()) line["window_losses"] = record.window_losses;
     line["gradient_norm"] = finite(record.gradient_norm);
     line["learning_rate"] = record.learning_rate;
     line["step_s"] = record.seconds;
@@ -59,8 +60,11 @@ void show_step(const StepRecord& record, const Prepared& prepared) {
     const auto tokens = static_cast<double>(tokens_per_run(prepared));
     line += fmt::format(" | loss {:.4f}", record.loss);
     if (!std::isnan(record.gradient_norm)) {
-      line += fmt::format(" | norm {:.4f} | lr {:.2e}", record.gradient_norm, record.learning_rate);
+      line += fmt::format(" | norm {:.4f}", record.gradient_norm);
     }
+    const Pipeline& pipeline = prepared.program.schedule.pipeline;
+    const bool learns = pipeline.learning.kind != LearningKind::ForwardOnly;
+    if (learns) line += fmt::format(" | lr {:.2e}", record.learning_rate);
     line +=
         fmt::format(" | {:.1f} ms | {:.0f} tok/s", 1e3 * record.seconds, tokens / record.seconds);
   } else {
