@@ -1,9 +1,8 @@
-// The costs file: one format for --costs-file, the profile and the estimate.
+// The costs file: one format for --costs-file, the profile and experiments.
 #include <nlohmann/json.hpp>
 
-#include "json_reader.h"
+#include "costs_object.h"
 #include "message_limit.h"
-#include "penstock/costs.h"
 
 namespace penstock {
 namespace {
@@ -90,8 +89,13 @@ StageCosts read_stage(const JsonReader& stage, const MessageCost& message) {
   return costs;
 }
 
+// The file's defaults for the messages of all stages.
+MessageCost usual_message(const JsonReader& root) {
+  return {.latency = milliseconds(root, "latency_ms")};
+}
+
 std::vector<StageCosts> read_stages(const JsonReader& root) {
-  const MessageCost message{.latency = milliseconds(root, "latency_ms")};
+  const MessageCost message = usual_message(root);
   std::vector<StageCosts> stages;
   if (!root.has("stages")) {
     root.problem("'stages' is missing",
@@ -103,6 +107,18 @@ std::vector<StageCosts> read_stages(const JsonReader& root) {
   for (std::size_t i = 0; i < list.size(); ++i) stages.push_back(read_stage(list.at(i), message));
   if (stages.empty()) list.problem("no stage is given", {});
   return stages;
+}
+
+// What belongs to no stage.
+CostTable read_rest(const JsonReader& root) {
+  CostTable costs;
+  if (root.has("overlap_fb_ms")) costs.overlap_fb = milliseconds(root, "overlap_fb_ms");
+  costs.global_norm = milliseconds(root, "global_norm_ms");
+  if (root.has("machine") && root.at("machine").is_object()) {
+    costs.machine =
+        root.at("machine").value().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return costs;
 }
 
 nlohmann::ordered_json written(const Duration& duration) {
@@ -135,18 +151,24 @@ nlohmann::ordered_json written(const StageCosts& costs) {
 
 }  // namespace
 
+CostTable costs_from_object(const JsonReader& object) {
+  object.only({"stages", "latency_ms", "overlap_fb_ms", "global_norm_ms", "machine"});
+  CostTable costs = read_rest(object);
+  if (object.value().is_object()) costs.stages = read_stages(object);
+  return costs;
+}
+
+CostTable uniform_costs_from_object(const JsonReader& object) {
+  object.only({"uniform", "latency_ms", "overlap_fb_ms", "global_norm_ms", "machine"});
+  CostTable costs = read_rest(object);
+  costs.stages.push_back(read_stage(object.at("uniform"), usual_message(object)));
+  return costs;
+}
+
 CostTable read_costs(std::string_view json, const std::string& where) {
   const nlohmann::json document = parse_json(json, where);
   std::vector<Problem> problems;
-  const JsonReader root(document, where, problems);
-  root.only({"stages", "latency_ms", "overlap_fb_ms", "global_norm_ms", "machine"});
-  CostTable costs;
-  if (document.is_object()) costs.stages = read_stages(root);
-  if (root.has("overlap_fb_ms")) costs.overlap_fb = milliseconds(root, "overlap_fb_ms");
-  costs.global_norm = milliseconds(root, "global_norm_ms");
-  if (root.has("machine") && root.at("machine").is_object()) {
-    costs.machine = root.at("machine").value().dump();
-  }
+  const CostTable costs = costs_from_object(JsonReader(document, where, problems));
   if (!problems.empty()) throw Error(std::move(problems));
   return costs;
 }

@@ -2,7 +2,10 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "penstock/costs.h"
+#include "penstock/error.h"
 
 namespace penstock {
 namespace {
@@ -86,16 +89,36 @@ StageCosts shared(const StageCosts& whole, double share, const Pipeline& pipelin
   costs.activation_bytes = bytes_of(whole.activation_bytes, share);
   if (whole.kept_bytes) costs.kept_bytes = bytes_of(*whole.kept_bytes, share);
   costs.weight_bytes = bytes_of(whole.weight_bytes, share);
-  if (sliced(pipeline) && whole.message.slice_bytes.empty()) {
+  if (sliced(pipeline) && whole.message.slice_bytes.empty() && whole.message.bytes > 0) {
     costs.message.slice_bytes = slice_bytes(whole.message.bytes, pipeline.microbatches);
   }
   return costs;
+}
+
+// One list of bytes serves all microbatches, so that messages are shared out evenly or not at all.
+void refuse_uneven_slices(const CostTable& by_actor, const std::vector<Microbatch>& all) {
+  const bool sends =
+      std::any_of(by_actor.stages.begin(), by_actor.stages.end(), [](const StageCosts& stage) {
+        return stage.message.slice_bytes.empty() && stage.message.bytes > 0;
+      });
+  if (!sends) return;
+  const auto other = std::find_if(all.begin(), all.end(), [&](const Microbatch& microbatch) {
+    return microbatch.slices() != all.front().slices();
+  });
+  if (other == all.end()) return;
+  throw Error("costs",
+              fmt::format("the bytes of a message cannot be shared out: microbatch 0 has {} "
+                          "slice{}, microbatch {} has {}",
+                          all.front().slices(), all.front().slices() == 1 ? "" : "s",
+                          other - all.begin(), other->slices()),
+              "give costs per stage, or messages of 0 bytes");
 }
 
 }  // namespace
 
 CostTable share_costs(const CostTable& by_actor, const Schedule& schedule) {
   const Pipeline& pipeline = schedule.pipeline;
+  refuse_uneven_slices(by_actor, pipeline.microbatches);
   const std::vector<std::int32_t> count = sharers(pipeline);
   CostTable costs = by_actor;
   costs.stages.clear();

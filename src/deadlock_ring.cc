@@ -133,14 +133,14 @@ Problem describe(const std::vector<Wait>& ring, const Schedule& schedule, const 
   std::string what = "deadlock:";
   for (const Wait& wait : ring) {
     const std::vector<Step>& other = schedule.order[wait.by];
-    const Op& other_at = other[static_cast<std::size_t>(stuck.taken[wait.by])].op;
+    const std::vector<Op> other_at = stuck_at(other, stuck.taken[wait.by]);
     const Op& awaited = producer(other, wait.awaited);
     what += fmt::format("{} actor {} waits at {} for {}{}, ", &wait == &ring.front() ? "" : ";",
                         wait.actor, to_string(wait.at), to_string(awaited),
                         wait.what == WaitFor::Start ? " to make room in the queue" : "");
-    what += awaited == other_at
+    what += std::find(other_at.begin(), other_at.end(), awaited) != other_at.end()
                 ? fmt::format("where actor {} itself waits", wait.by)
-                : fmt::format("which actor {} runs after {}", wait.by, to_string(other_at));
+                : fmt::format("which actor {} runs after {}", wait.by, to_string(other_at.front()));
   }
   const std::size_t first = ring.front().actor;
   return {order_place(source, schedule, static_cast<std::int32_t>(first), stuck.taken[first]),

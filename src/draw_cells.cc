@@ -9,6 +9,7 @@
 
 #include "report/labels.h"
 #include "report/units.h"
+#include "utf8.h"
 
 namespace penstock {
 namespace {
@@ -152,13 +153,12 @@ std::string title(const Timeline& timeline, const Chart& chart, std::size_t colu
   const std::string facts = fmt::format("{}, {}, {} {}", counted(timeline.actors, "actor", "s"),
                                         counted(timeline.microbatches, "microbatch", "es"),
                                         show_time(chart.length), name(timeline.source));
-  std::string head = timeline.name;
-  for (char& c : head) {
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  }
+  std::string head = printable(timeline.name);
   constexpr std::string_view kCut = "..";
   const std::size_t room = columns - std::min(columns, facts.size() + 2);
-  if (head.size() > room) head = head.substr(0, room - std::min(room, kCut.size())).append(kCut);
+  if (head.size() > room) {
+    head = std::string(clipped(head, room - std::min(room, kCut.size()))).append(kCut);
+  }
   if (head.empty() || room < kCut.size()) return facts;
   return fmt::format("{}: {}", head, facts);
 }

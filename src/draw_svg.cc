@@ -39,6 +39,7 @@ constexpr std::string_view kStyle = R"(<style>
   }
 )";
 
+// REQUIRES: UTF-8 without control characters but '\n'.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -50,8 +51,6 @@ std::string escaped(std::string_view text) {
       result += "&amp;";
     else if (c == '"')
       result += "&quot;";
-    else if (static_cast<unsigned char>(c) < ' ' && c != '\n')
-      result += ' ';
     else
       result += c;
   }

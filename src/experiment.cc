@@ -17,11 +17,12 @@ namespace {
 
 // What a searched schedule is made for: the experiment's costs, if it gives any.
 std::optional<CostTable> costs_of(const Experiment& experiment) {
-  if (!experiment.uniform_costs) return experiment.cost_table;
   const std::int64_t stages =
       std::int64_t{experiment.parallel.pipeline} * experiment.parallel.chunks;
-  if (stages < 1 || stages > kMostActors) return std::nullopt;  // the generator refuses such sizes
-  return uniform_costs(static_cast<std::int32_t>(stages), *experiment.uniform_costs);
+  const bool makes_sense = stages >= 1 && stages <= kMostActors;
+  if (experiment.uniform_costs && !makes_sense)
+    return std::nullopt;  // the generator refuses such sizes
+  return experiment.costs(static_cast<std::int32_t>(stages));
 }
 
 // Where a problem that a generator finds stands in the experiment.
@@ -108,12 +109,18 @@ void cut_sequences(const Experiment& experiment, Pipeline& pipeline,
 
 Schedule from_file(const Experiment& experiment) {
   const std::string& path = experiment.schedule.file;
-  Schedule schedule = read_schedule(read_file(path), path);
+  Schedule schedule = read_named_schedule(read_file(path), path);
   std::vector<Problem> problems = check(schedule, path);
   const Pipeline& pipeline = schedule.pipeline;
   compare_size(experiment, "parallel/pipeline",
                static_cast<std::size_t>(experiment.parallel.pipeline),
                static_cast<std::size_t>(pipeline.actors), "actors", problems);
+  if (experiment.parallel.chunks > 1) {
+    compare_size(experiment, "parallel/chunks",
+                 static_cast<std::size_t>(experiment.parallel.pipeline) *
+                     static_cast<std::size_t>(experiment.parallel.chunks),
+                 pipeline.stages.size(), "stages", problems);
+  }
   compare_size(experiment, "batch", static_cast<std::size_t>(experiment.microbatches()),
                pipeline.microbatches.size(), "microbatches", problems);
   cut_sequences(experiment, schedule.pipeline, problems);
@@ -122,6 +129,13 @@ Schedule from_file(const Experiment& experiment) {
 }
 
 }  // namespace
+
+std::optional<CostTable> Experiment::costs(std::int32_t stages) const {
+  if (!uniform_costs) return cost_table;
+  CostTable costs = *uniform_costs;
+  costs.stages.assign(static_cast<std::size_t>(stages), uniform_costs->stages.front());
+  return costs;
+}
 
 std::string_view name(RecomputeChoice choice) {
   constexpr std::string_view kNames[] = {"none", "selective", "full"};

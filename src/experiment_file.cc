@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "json_reader.h"
+#include "costs_object.h"
 #include "penstock/error.h"
 #include "penstock/experiment.h"
 #include "penstock/files.h"
@@ -109,7 +109,8 @@ std::map<std::string, std::string> read_options(const JsonReader& option) {
   std::map<std::string, std::string> options;
   if (!option.is_object()) return options;
   for (const auto& [key, value] : option.value().items()) {
-    options[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    options[key] = value.is_string() ? value.get<std::string>()
+                                     : value.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   return options;
 }
@@ -121,6 +122,11 @@ ScheduleChoice read_schedule_choice(const JsonReader& schedule, const std::strin
   if (schedule.has("file")) choice.file = file_named(schedule, "file", file);
   if (schedule.has("name") == schedule.has("file")) {
     schedule.problem("give either 'name' or 'file'", "as in {\"name\": \"1f1b\"}");
+  }
+  for (const char* key : {"option", "slices"}) {
+    if (!schedule.has("file") || !schedule.has(key)) continue;
+    schedule.at(key).problem("is for a schedule that is generated; the file brings its own",
+                             "leave it out");
   }
   if (schedule.has("option")) choice.option = read_options(schedule.at("option"));
   choice.slices = static_cast<std::int32_t>(
@@ -209,30 +215,35 @@ auto collect(std::vector<Problem>& problems, Read read) -> decltype(read()) {
   }
 }
 
+void read_costs_file(const JsonReader& costs, Experiment& experiment,
+                     std::vector<Problem>& problems) {
+  for (const auto& [key, unused] : costs.value().items()) {
+    if (key == "file" || !costs.has(key)) continue;
+    costs.at(key).problem("stands beside 'file'", "it belongs into that file");
+  }
+  const std::string path = file_named(costs, "file", experiment.file);
+  if (path.empty()) return;
+  experiment.cost_table = collect(problems, [&] { return read_costs(read_file(path), path); });
+}
+
 void read_costs_object(const JsonReader& costs, Experiment& experiment,
                        std::vector<Problem>& problems) {
-  costs.only({"source", "uniform", "stages", "file", "latency_ms", "overlap_fb_ms"});
-  const std::string where = costs.place();
-  const bool estimate = costs.has("source");
-  if (estimate) {
+  if (!costs.is_object()) return;
+  if (costs.has("source")) {
     costs.at("source").problem(
         "estimated costs are not supported by this version",
         "give them: {\"file\": \"costs.json\"}, as `penstock profile` writes");
+    return;
   }
-  if (costs.has("uniform") + costs.has("stages") + costs.has("file") > 1) {
+  const int given = costs.has("uniform") + costs.has("stages") + costs.has("file");
+  if (given != 1) {
     costs.problem("give one of 'uniform', 'stages', 'file'");
-  }
-  if (costs.has("uniform")) {
-    const Json table = {{"stages", Json::array({costs.at("uniform").value()})}};
-    const CostTable read = collect(problems, [&] { return read_costs(table.dump(), where); });
-    if (!read.stages.empty()) experiment.uniform_costs = read.stages[0];
+  } else if (costs.has("uniform")) {
+    experiment.uniform_costs = uniform_costs_from_object(costs);
   } else if (costs.has("stages")) {
-    experiment.cost_table =
-        collect(problems, [&] { return read_costs(costs.value().dump(), where); });
-  } else if (costs.has("file")) {
-    const std::string path = file_named(costs, "file", experiment.file);
-    if (path.empty()) return;
-    experiment.cost_table = collect(problems, [&] { return read_costs(read_file(path), path); });
+    experiment.cost_table = costs_from_object(costs);
+  } else {
+    read_costs_file(costs, experiment, problems);
   }
 }
 

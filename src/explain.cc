@@ -45,13 +45,16 @@ class Explanation {
   // A line per span of the lane.
   std::string of(SpanRange lane) const {
     std::string text;
+    std::int32_t before = -1;  // of what ran so far, the span that ended last
     for (std::int32_t first = lane.first; first < lane.last;) {
       const std::int32_t last = end_of_pair(timeline_, first, lane.last);
-      text += line(span(first), why(lane, first, last));
+      text += line(span(first), why(before, first, last));
       for (std::int32_t i = first + 1; i < last; ++i) {
         text += line(span(i), "together with " + label(span(first)));
       }
-      first = last;
+      for (; first < last; ++first) {
+        if (before < 0 || span(first).end >= span(before).end) before = first;
+      }
     }
     return text;
   }
@@ -64,13 +67,13 @@ class Explanation {
                        why);
   }
 
-  // What the spans [first, last), which start together, waited for.
-  std::string why(SpanRange lane, std::int32_t first, std::int32_t last) const {
-    Nanoseconds free = begin_;
-    if (first > lane.first) free = span(first - 1).end;
+  // What the spans [first, last), which start together, waited for; `before` held the lane until
+  // then, -1: nothing.
+  std::string why(std::int32_t before, std::int32_t first, std::int32_t last) const {
+    const Nanoseconds free = before < 0 ? begin_ : span(before).end;
     const Nanoseconds waited = span(first).start - free;
     if (waited <= 0) {
-      return first == lane.first ? "at the step's begin" : "right behind " + label(span(first - 1));
+      return before < 0 ? "at the step's begin" : "right behind " + label(span(before));
     }
     const std::string long_text = "waited " + show_time(waited);
     if (span(first).kind != ActionKind::Compute) return long_text + " for the other actors";

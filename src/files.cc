@@ -52,9 +52,10 @@ void write_file(const std::string& path, std::string_view content) {
     if (!write_all(stdout, content)) throw RunError("standard output", "cannot be written");
     return;
   }
-  // A device or a pipe (/dev/null, a process substitution) is written in place.
+  // A device or a pipe (/dev/null, a process substitution) is written in place, and so is what a
+  // link leads to (/dev/stdout): renaming would replace the link.
   std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
+  const auto status = std::filesystem::symlink_status(path, ignored);
   const bool in_place =
       std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
   const std::string target = in_place ? path : path + ".part" + std::to_string(::getpid());

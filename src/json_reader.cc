@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "penstock/nearest.h"
+#include "problem_list.h"
+#include "utf8.h"
 
 namespace penstock {
 namespace {
@@ -56,7 +58,7 @@ std::string expectation(const nlohmann::json::parse_error& error) {
 std::string escaped(std::string_view key) {
   constexpr std::size_t kLongestKey = 80;
   std::string text;
-  for (const char c : key.substr(0, kLongestKey)) {
+  for (const char c : clipped(key, kLongestKey)) {
     if (c == '~')
       text += "~0";
     else if (c == '/')
@@ -95,8 +97,9 @@ class DuplicateKeys {
     containers_.resize(level);
     Container& object = containers_.back();
     object.key = name;
-    if (!object.keys.insert(name).second && problems_.size() < kMost) {
-      problems_.push_back({where_ + ":" + pointer(), "the key is given twice", "keep one of them"});
+    if (!object.keys.insert(name).second) {
+      add_problem(problems_,
+                  {where_ + ":" + pointer(), "the key is given twice", "keep one of them"});
     }
   }
 
@@ -115,7 +118,6 @@ class DuplicateKeys {
     return text;
   }
 
-  static constexpr std::size_t kMost = 100;
   std::string where_;
   std::vector<Container> containers_;
   std::vector<Problem> problems_;
@@ -125,6 +127,18 @@ std::string shown(const nlohmann::json& value) {
   std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   if (text.size() > 40) text = text.substr(0, 37) + "...";
   return text;
+}
+
+// A whole number that 64 bits with a sign hold. REQUIRES: it is a number without a fraction.
+std::optional<std::int64_t> whole_number(const nlohmann::json& value) {
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<std::uint64_t>();
+    return number <= INT64_MAX ? std::optional(static_cast<std::int64_t>(number)) : std::nullopt;
+  }
+  if (!value.is_number_float()) return value.get<std::int64_t>();
+  const auto number = value.get<double>();
+  const bool fits = number >= -0x1p63 && number < 0x1p63;
+  return fits ? std::optional(static_cast<std::int64_t>(number)) : std::nullopt;
 }
 
 }  // namespace
@@ -177,7 +191,7 @@ std::string JsonReader::place(std::string_view key) const {
 }
 
 void JsonReader::problem(std::string what, std::string hint) const {
-  problems_->push_back({place(), std::move(what), std::move(hint)});
+  add_problem(*problems_, {place(), std::move(what), std::move(hint)});
 }
 
 bool JsonReader::is_object() const {
@@ -195,8 +209,8 @@ void JsonReader::only(std::initializer_list<std::string_view> known) const {
   const std::vector<std::string_view> names(known);
   for (const auto& [key, unused] : value_->items()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    problems_->push_back(
-        {place(key), fmt::format("unknown key '{}'", escaped(key)), did_you_mean(key, names)});
+    add_problem(*problems_, {place(key), fmt::format("unknown key '{}'", escaped(key)),
+                             did_you_mean(key, names)});
   }
 }
 
@@ -261,15 +275,14 @@ std::int64_t JsonReader::as_integer(const IntegerRule& rule) const {
     problem(fmt::format("expected a whole number, found {}", shown(*value_)));
     return rule.fallback;
   }
-  const double approximate = value_->get<double>();
-  if (approximate < static_cast<double>(rule.min) || approximate > static_cast<double>(rule.max)) {
+  const std::optional<std::int64_t> number = whole_number(*value_);
+  if (!number || *number < rule.min || *number > rule.max) {
     problem(fmt::format("{} is out of range", shown(*value_)),
             rule.min == rule.max ? fmt::format("only {} is allowed", rule.min)
                                  : fmt::format("allowed: {} to {}", rule.min, rule.max));
     return rule.fallback;
   }
-  return value_->is_number_float() ? static_cast<std::int64_t>(approximate)
-                                   : value_->get<std::int64_t>();
+  return *number;
 }
 
 double JsonReader::as_number(const NumberRule& rule) const {

@@ -49,7 +49,8 @@ struct NumberRule {
   double fallback = 0;
 };
 
-// A view of one JSON value; cheap to copy. `value`, and `problems`, must outlive it.
+// A view of one JSON value; `value`, and `problems`, must outlive it. Of a thoroughly wrong
+// document the first problems are told, ProblemList::kMost at most.
 class JsonReader {
  public:
   JsonReader(const nlohmann::json& value, std::string where, std::vector<Problem>& problems);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "memory_walk.h"
 #include "penstock/metrics.h"
@@ -11,19 +13,10 @@ constexpr std::int64_t kMostUnits = 1'000'000'000;
 
 // How many chunks of `stage`'s actor a microbatch of its route passes, by stage.
 std::vector<std::int64_t> chunks_of(const std::vector<TimelineStage>& stages) {
-  std::vector<std::vector<std::int64_t>> chunks;  // [actor][route]
-  for (const TimelineStage& stage : stages) {
-    const auto actor = static_cast<std::size_t>(stage.actor);
-    const auto route = static_cast<std::size_t>(stage.route);
-    if (actor >= chunks.size()) chunks.resize(actor + 1);
-    if (route >= chunks[actor].size()) chunks[actor].resize(route + 1);
-    ++chunks[actor][route];
-  }
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> chunks;  // by actor and route
+  for (const TimelineStage& stage : stages) ++chunks[{stage.actor, stage.route}];
   std::vector<std::int64_t> by_stage;
-  for (const TimelineStage& stage : stages) {
-    by_stage.push_back(
-        chunks[static_cast<std::size_t>(stage.actor)][static_cast<std::size_t>(stage.route)]);
-  }
+  for (const TimelineStage& stage : stages) by_stage.push_back(chunks[{stage.actor, stage.route}]);
   return by_stage;
 }
 
@@ -81,10 +74,11 @@ std::vector<std::vector<MemorySample>> memory(const Timeline& timeline) {
   const std::vector<SpanRange> lanes = lanes_of(timeline);
   const std::vector<Held> rest = held_at_rest(timeline);
   const auto units = static_cast<double>(activations.units_per_microbatch());
+  const Nanoseconds begin = window_of(timeline).begin;
   std::vector<std::vector<MemorySample>> samples(lanes.size());
   for (std::size_t actor = 0; actor < lanes.size(); ++actor) {
     std::vector<MemorySample>& list = samples[actor];
-    list.push_back({.at = window_of(timeline).begin, .bytes = rest[actor].bytes});
+    list.push_back({.at = begin, .bytes = rest[actor].bytes});
     walk_memory(timeline, activations, lanes[actor], rest[actor],
                 [&](Nanoseconds at, const Held& held) {
                   if (list.back().at != at) list.emplace_back();

@@ -39,7 +39,8 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
     const std::size_t allowed =
         std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
     const std::size_t d = distance(word, candidate);
-    if (d <= allowed && d < best_distance) {
+    const bool shares_a_letter = d < std::max(word.size(), candidate.size());
+    if (shares_a_letter && d <= allowed && d < best_distance) {
       best = candidate;
       best_distance = d;
     }

@@ -36,4 +36,16 @@ class ProblemList {
   std::size_t count_ = 0;
 };
 
+// For readers that collect in a plain list: one problem more, but no more than kMost, of which the
+// last says so.
+inline void add_problem(std::vector<Problem>& problems, Problem problem) {
+  constexpr std::size_t kLast = ProblemList::kMost - 1;
+  if (problems.size() > kLast) return;
+  if (problems.size() == kLast) {
+    problem.what = "there may be more problems: only the first are shown";
+    problem.hint.clear();
+  }
+  problems.push_back(std::move(problem));
+}
+
 }  // namespace penstock

@@ -53,7 +53,9 @@ class LayoutParser {
       if (element.empty()) continue;
       if (times * element.size() > kMostSymbols - symbols.size()) {
         fault(start, fmt::format("repeats to more than {} layers and stages", kMostSymbols));
-        continue;
+        at_ = text_.size();  // each further group would be unrolled, too
+        too_long_ = true;
+        return {};
       }
       for (std::size_t i = 0; i < times; ++i) {
         symbols.insert(symbols.end(), element.begin(), element.end());
@@ -85,6 +87,7 @@ class LayoutParser {
       return {};
     }
     std::vector<Symbol> symbols = sequence(depth + 1);
+    if (too_long_) return {};
     if (at_ == text_.size()) {
       fault(start, "'(' without ')'");
     } else {
@@ -111,6 +114,7 @@ class LayoutParser {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  bool too_long_ = false;
   std::vector<Problem> problems_;
 };
 

@@ -60,13 +60,8 @@ Prepared prepare(Experiment experiment, MessagePlacement placement) {
 }
 
 std::optional<CostTable> given_costs(const Experiment& experiment, const Schedule& schedule) {
-  std::optional<CostTable> costs;
-  if (experiment.uniform_costs) {
-    costs = uniform_costs(static_cast<std::int32_t>(schedule.pipeline.stages.size()),
-                          *experiment.uniform_costs);
-  } else {
-    costs = experiment.cost_table;
-  }
+  const std::optional<CostTable> costs =
+      experiment.costs(static_cast<std::int32_t>(schedule.pipeline.stages.size()));
   if (!costs) return std::nullopt;
   std::vector<Problem> problems = missing_costs(*costs, schedule);
   for (Problem& problem : problems) problem.where = experiment.file + ":/costs";

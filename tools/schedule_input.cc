@@ -96,9 +96,7 @@ void refuse_sizes(const Arguments& arguments, const std::string& path) {
 
 Schedule checked_schedule(std::string_view content, const std::string& path,
                           const Arguments& arguments) {
-  Schedule schedule = read_schedule(content, path, format_from(arguments));
-  // Text and tables carry no name: the file's serves.
-  if (schedule.name.empty()) schedule.name = std::filesystem::path(path).stem().string();
+  Schedule schedule = read_named_schedule(content, path, format_from(arguments));
   if (auto problems = check(schedule, path); !problems.empty()) throw Error(std::move(problems));
   return schedule;
 }

@@ -90,7 +90,8 @@ CostTable uniform_costs(std::int32_t stages, const StageCosts& costs);
 // Costs of whole actors shared out over the schedule's stages, so that schedules with different
 // numbers of chunks and slices do the same work: a stage takes 1/n of its actor's times and bytes
 // where n stages of its route sit on that actor, a slice its share of the microbatch's tokens, in
-// time and in message bytes. Latency is a hop's and stays.
+// time and in message bytes. Latency is a hop's and stays. Throws Error when messages have bytes
+// and microbatches different numbers of slices: a table has one list of bytes for all of them.
 // REQUIRES: by_actor.stages has one entry per actor; check(schedule).empty().
 //   share_costs(uniform_costs(4, whole), generate("interleaved_1f1b", {.actors = 4, .chunks = 2,
 //   .microbatches = 8})): a chunk's forward takes half of whole's

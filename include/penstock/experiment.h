@@ -31,7 +31,7 @@ struct Batch {
 
 struct ScheduleChoice {
   std::string name;                           // a generator's, or empty
-  std::string file;                           // or a schedule file (absolute path)
+  std::string file;                           // or a schedule file
   std::map<std::string, std::string> option;  // the generator's
   std::int32_t slices = 1;
   std::string layout;  // Megatron layout string; empty: even_split
@@ -58,7 +58,7 @@ struct Optimizer {
 enum class DeviceKind : std::uint8_t { Auto, Cpu, Sleep };
 
 struct TrainSettings {
-  std::string data;              // absolute path; empty: the licence texts of this machine
+  std::string data;              // empty: the licence texts of this machine
   std::int32_t token_bytes = 0;  // of a headerless token file (nanoGPT: 2); 0: by content
   std::int32_t steps = 50;
   Optimizer optimizer;
@@ -69,18 +69,22 @@ struct TrainSettings {
 struct Experiment {
   std::string file;  // where it was read, for messages
   std::string name;
-  std::string model_file;      // absolute path; empty: no model (costs must be given)
+  std::string model_file;      // empty: no model (costs must be given)
   std::optional<Model> model;  // read from model_file
   Parallel parallel;
   Batch batch;
   ScheduleChoice schedule;
   RecomputeChoice recompute = RecomputeChoice::None;
-  // What "costs" says: nothing, "uniform" (as given), a table ("stages" or "file").
-  std::optional<StageCosts> uniform_costs;
+  // What "costs" says: nothing, "uniform" (a table of one stage), a table ("stages" or "file").
+  // costs() gives it for a schedule.
+  std::optional<CostTable> uniform_costs;
   std::optional<CostTable> cost_table;
   TrainSettings train;
 
   std::int32_t microbatches() const { return batch.global / (batch.micro * parallel.data); }
+  // The costs of a schedule of `stages` stages, 1 or more; nullopt when none are given. A table is
+  // what the file says, whatever its length: missing_costs().
+  std::optional<CostTable> costs(std::int32_t stages) const;
   // False: the sleep device, so there is no loss, no norm and no parameter.
   bool learns() const { return model && train.device != DeviceKind::Sleep; }
 };
@@ -89,11 +93,12 @@ struct Experiment {
 // Throws Error for JSON that is broken, or neither of the two.
 bool is_experiment(std::string_view content, const std::string& where);
 
-// Reads the file and the files it names (paths are relative to it). `set` holds the command line's
-// key=value overrides, "parallel.pipeline=4"; values are JSON, or else strings. Throws Error with
-// every problem: unknown keys come with the nearest known key as a hint, sizes that do not divide
-// with both numbers. What the file format has and this version does not do yet (tensor parallelism,
-// clusters, baselines) is refused by name.
+// Reads the file and the files it names: what is not absolute is relative to the experiment's file,
+// and stands in Experiment as a path that opens from the working directory. `set` holds the command
+// line's key=value overrides, "parallel.pipeline=4"; values are JSON, or else strings. Throws Error
+// with every problem: unknown keys come with the nearest known key as a hint, sizes that do not
+// divide with both numbers. What the file format has and this version does not do yet (tensor
+// parallelism, clusters, baselines) is refused by name.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& set = {});
 
 // The same from `content`; `path` says where it stands, for the files that it names and messages.
@@ -105,7 +110,8 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
 // Throws Error with every problem that check() finds.
 Schedule make_schedule(const Experiment& experiment);
 
-// The experiment's split over as many parts as the schedule has.
+// The experiment's split over as many parts as the schedule has. REQUIRES: experiment.model. Throws
+// Error when the layout has another number of stages, or is none.
 Split make_split(const Experiment& experiment, const Schedule& schedule);
 
 }  // namespace penstock

@@ -10,8 +10,9 @@ namespace penstock {
 // why}.
 std::string read_file(const std::string& path);
 
-// Replaces the file, through a neighbour that is renamed, so that nobody sees half of it; "-" is
-// standard output. Throws RunError{path, why} when it cannot be written.
+// Replaces the file, through a neighbour that is renamed, so that nobody sees half of it; a device,
+// a pipe and what a symbolic link leads to are written in place; "-" is standard output. Throws
+// RunError{path, why} when it cannot be written.
 void write_file(const std::string& path, std::string_view content);
 
 // Creates the folder and its parents if missing. Throws RunError{path, why} when it cannot be

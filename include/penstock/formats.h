@@ -39,6 +39,11 @@ Format detect_format(std::string_view content, const std::string& where);
 Schedule read_schedule(std::string_view content, const std::string& where,
                        std::optional<Format> format = std::nullopt);
 
+// The same, named: a schedule without a name, as in text and tables, has that of its file, without
+// folder and ending.
+Schedule read_named_schedule(std::string_view content, const std::string& where,
+                             std::optional<Format> format = std::nullopt);
+
 // Throws Error with the reason when the format cannot hold the schedule: slices in a torch table,
 // pairs in scheduled nodes; for all but JSON whatever cannot be derived from the order alone (two
 // routes, parts, sizes).

@@ -1,12 +1,17 @@
 // File: trace.h. A Timeline on disk: a Chrome-trace JSON that Perfetto opens as it is.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "penstock/timeline.h"
 
 namespace penstock {
+
+// What a trace can hold.
+inline constexpr Nanoseconds kLongestTrace = 9'000'000'000'000'000;  // 104 days, exact as a double
+inline constexpr std::int32_t kMostTraceMicrobatches = 1 << 25;
 
 // `traceEvents` for Perfetto (a thread per actor, flows from send to receive, counters for memory)
 // and, in front of it, a "penstock" object with what Perfetto does not need, to the nanosecond:
@@ -16,7 +21,8 @@ namespace penstock {
 //    "spans": [["3F5", actor, start_ns, end_ns, index of the awaited transfer or null,
 //               overlaps_previous]],          also "reduce 3", "norm", "update 3"
 //    "transfers": [["3F5", "activation" or "gradient", from, to, bytes, ready, start, end]]}
-// REQUIRES: what timeline.h promises, and times >= 0. Deterministic. Thread-safe.
+// REQUIRES: what timeline.h promises, and times >= 0. Throws Error when the timeline is longer or
+// has more microbatches than a trace can hold. Deterministic. Thread-safe.
 std::string write_trace(const Timeline& timeline);
 
 // read_trace(write_trace(t)) == t. Throws Error with place and hint, all problems but at most 100,

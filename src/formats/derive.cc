@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "formats/readers.h"
+#include "problem_list.h"
 
 namespace penstock {
 namespace {
@@ -108,7 +109,7 @@ Schedule schedule_from_order(std::vector<std::vector<Step>> order, const std::st
       if (is_within_limits(step.op)) {
         count(step.op, static_cast<std::int32_t>(actor), census);
       } else {
-        problems.push_back({where, limits_message(step.op), {}});
+        add_problem(problems, {where, limits_message(step.op), {}});
       }
     }
   }

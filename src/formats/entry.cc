@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "formats/readers.h"
+#include "utf8.h"
 
 namespace penstock {
 
@@ -30,12 +31,8 @@ std::string limits_message(const Op& op) {
 
 std::string shortened(std::string_view text) {
   constexpr std::size_t kLongest = 40;
-  std::string result(text.substr(0, kLongest));
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  }
-  if (text.size() > kLongest) result.replace(kLongest - 3, 3, "...");
-  return result;
+  if (text.size() <= kLongest) return printable(text);
+  return printable(clipped(text, kLongest - 3)) + "...";
 }
 
 std::vector<std::string> entries(const Schedule& schedule, std::size_t actor) {

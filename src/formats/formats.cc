@@ -116,10 +116,6 @@ std::string write_torch_as(const TorchTable& compute, Format to) {
   return write_torch(to == Format::TorchComms ? add_send_recv(compute) : lowered_for_fsdp(compute));
 }
 
-std::string name_of(const std::string& where) {
-  return std::filesystem::path(where).stem().string();
-}
-
 TorchGrammar grammar_of(std::optional<Format> format) {
   if (!format) return TorchGrammar::Detect;
   return *format == Format::TorchOld ? TorchGrammar::Old : TorchGrammar::Current;
@@ -164,6 +160,13 @@ Schedule read_schedule(std::string_view content, const std::string& where,
   return row_of(detected).read(content, where);
 }
 
+Schedule read_named_schedule(std::string_view content, const std::string& where,
+                             std::optional<Format> format) {
+  Schedule schedule = read_schedule(content, where, format);
+  if (schedule.name.empty()) schedule.name = std::filesystem::path(where).stem().string();
+  return schedule;
+}
+
 std::string write_schedule(const Schedule& schedule, Format format) {
   return row_of(format).write(schedule);
 }
@@ -173,10 +176,7 @@ std::string convert_schedule(std::string_view content, const std::string& where,
   content = without_byte_order_mark(content);
   const Format detected = from ? *from : detect_format(content, where);
   if (!is_torch(detected) || !is_torch(to) || to == Format::TorchOld) {
-    Schedule schedule = read_schedule(content, where, from);
-    // Text and tables carry no name: the file's serves.
-    if (detected != Format::Json) schedule.name = name_of(where);
-    return write_schedule(schedule, to);
+    return write_schedule(read_named_schedule(content, where, from), to);
   }
   const TorchTable table = read_torch(content, where, grammar_of(from));
   // A table whose cells are all blank is of every flavour.
@@ -189,13 +189,13 @@ std::string convert_merged(std::string_view content, const std::string& where,
                            std::optional<Format> from, Format to) {
   content = without_byte_order_mark(content);
   const Format detected = from ? *from : detect_format(content, where);
-  Schedule schedule = read_schedule(content, where, from);
+  Schedule schedule = read_named_schedule(content, where, from);
   const TorchTable table = merge_backwards(
       is_torch(detected) ? without_communication(read_torch(content, where, grammar_of(from)))
                          : torch_table_of(schedule, Format::TorchCompute));
   if (is_torch(to) && to != Format::TorchOld) return write_torch_as(table, to);
   Schedule merged = schedule_of(table, where);
-  merged.name = detected == Format::Json ? schedule.name : name_of(where);
+  merged.name = schedule.name;
   return write_schedule(merged, to);
 }
 

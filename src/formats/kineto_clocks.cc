@@ -4,10 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "penstock/trace.h"
+
 namespace penstock {
 namespace {
-
-constexpr Nanoseconds kFarthest = 9'000'000'000'000'000;  // 104 days: what a trace file holds
 
 using Pair = std::pair<std::int32_t, std::int32_t>;
 
@@ -55,7 +55,7 @@ std::vector<Nanoseconds> clock_shifts(const Timeline& timeline) {
       Nanoseconds& to = shift[static_cast<std::size_t>(pair.second)];
       const Nanoseconds least = shift[static_cast<std::size_t>(pair.first)] + lag;
       if (least <= to) continue;
-      if (least > kFarthest) return {};
+      if (least > kLongestTrace) return {};
       to = least;
       changed = true;
     }

@@ -11,11 +11,10 @@
 #include "penstock/check.h"
 #include "penstock/depend.h"
 #include "penstock/kineto.h"
+#include "penstock/trace.h"
 
 namespace penstock {
 namespace {
-
-constexpr Nanoseconds kFarthest = 9'000'000'000'000'000;  // 104 days: what a trace file holds
 
 // By rank where every file says its own, else as given.
 void sort_by_rank(std::vector<KinetoRank>& ranks) {
@@ -256,8 +255,8 @@ Nanoseconds origin_of(const std::vector<KinetoRank>& ranks,
       last = std::max(last, event.end);
     }
   }
-  if (last - first > kFarthest) {
-    throw Error(ranks.front().where, "more than 100 days between the first op and the last",
+  if (last - first > kLongestTrace) {
+    throw Error(ranks.front().where, "more than 104 days between the first op and the last",
                 "the files are of different runs, or a clock is wrong");
   }
   return first;

@@ -13,11 +13,11 @@
 #include "formats/torch_cell.h"
 #include "json_reader.h"
 #include "penstock/kineto.h"
+#include "problem_list.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostProblems = 100;
 constexpr std::string_view kMark = "PP:";
 constexpr std::string_view kStepMark = "ProfilerStep#";
 constexpr std::string_view kHost = "user_annotation";
@@ -81,7 +81,7 @@ std::vector<Mark> read_marks(const JsonReader& root, const std::vector<Problem>&
   const auto base = root.integer("baseTimeNanoseconds", {.max = 3'000'000'000'000'000'000});
   const JsonReader events = root.at("traceEvents");
   if (!events.is_array()) return marks;
-  for (std::size_t i = 0; i < events.size() && problems.size() < kMostProblems; ++i) {
+  for (std::size_t i = 0; i < events.size() && problems.size() < ProblemList::kMost; ++i) {
     const JsonReader event = events.at(i);
     if (!event.value().is_object() || event.text("ph") != "X") continue;
     const std::string category = event.text("cat");
@@ -214,7 +214,7 @@ class Lane {
   }
 
   void problem(std::string what, std::string hint) {
-    if (problems_.size() < kMostProblems) {
+    if (problems_.size() < ProblemList::kMost) {
       problems_.push_back({rank_.where, std::move(what), std::move(hint)});
     }
   }

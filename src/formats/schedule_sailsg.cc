@@ -12,6 +12,7 @@
 #include "formats/readers.h"
 #include "json_reader.h"
 #include "penstock/nearest.h"
+#include "problem_list.h"
 
 namespace penstock {
 namespace {
@@ -77,7 +78,7 @@ class Reader {
     return steps;
   }
 
-  bool full() const { return problems_.size() >= kMostProblems; }
+  bool full() const { return problems_.size() >= ProblemList::kMost; }
 
   // What was refused, a problem per type.
   void finish() {
@@ -93,8 +94,6 @@ class Reader {
   }
 
  private:
-  static constexpr std::size_t kMostProblems = 100;
-
   struct Found {
     std::string first;  // place
     std::string_view reason;

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "formats/readers.h"
+#include "problem_list.h"
 
 namespace penstock {
 namespace {
@@ -65,8 +66,8 @@ std::vector<Step> read_steps(const Line& line, const std::vector<Word>& words,
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::vector<Step> parsed = parse_entry(words[i].text);
     const auto fault = [&](std::string what, std::string_view hint) {
-      problems.push_back(
-          {fmt::format("{}:{}", line.where, words[i].column), std::move(what), std::string(hint)});
+      add_problem(problems, {fmt::format("{}:{}", line.where, words[i].column), std::move(what),
+                             std::string(hint)});
     };
     if (parsed.empty()) {
       fault(fmt::format("'{}' is not an op", shortened(words[i].text)), kEntryHint);
@@ -94,17 +95,17 @@ std::map<std::int32_t, ActorLine> read_actors(std::string_view content, const st
     const std::string place = fmt::format("{}:{}", line.where, words[0].column);
     const auto actor = actor_label(words[0].text);
     if (!actor) {
-      problems.push_back(
-          {place,
-           fmt::format("expected an actor such as '0:', found '{}'", shortened(words[0].text)),
-           std::string(kLineHint)});
+      add_problem(problems, {place,
+                             fmt::format("expected an actor such as '0:', found '{}'",
+                                         shortened(words[0].text)),
+                             std::string(kLineHint)});
       continue;
     }
     const auto [entry, is_new] =
         actors.try_emplace(*actor, ActorLine{place, read_steps(line, words, problems)});
     if (!is_new) {
-      problems.push_back({place, fmt::format("actor {} has a line already", *actor),
-                          fmt::format("the first one is at {}", entry->second.where)});
+      add_problem(problems, {place, fmt::format("actor {} has a line already", *actor),
+                             fmt::format("the first one is at {}", entry->second.where)});
     }
   }
   return actors;
@@ -118,7 +119,8 @@ Schedule read_schedule_text(std::string_view content, const std::string& where) 
   std::vector<std::vector<Step>> order;
   for (auto& [actor, line] : actors) {
     if (actor != static_cast<std::int32_t>(order.size())) {
-      problems.push_back(
+      add_problem(
+          problems,
           {line.where, fmt::format("actor {} has a line, actor {} has none", actor, order.size()),
            "number the actors 0, 1, 2, ... without a gap"});
       break;
@@ -126,7 +128,7 @@ Schedule read_schedule_text(std::string_view content, const std::string& where) 
     order.push_back(std::move(line.steps));
   }
   if (actors.empty() && problems.empty()) {
-    problems.push_back({where, "no actor has a line", std::string(kLineHint)});
+    add_problem(problems, {where, "no actor has a line", std::string(kLineHint)});
   }
   if (!problems.empty()) throw Error(problems);  // an order with holes gives only noise below
   Schedule schedule = schedule_from_order(std::move(order), where, problems);

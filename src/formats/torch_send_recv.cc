@@ -2,6 +2,7 @@
 // take their next cell when its input is there; a producer puts its send behind itself and at once
 // the receive on the peer.
 #include <optional>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -27,27 +28,28 @@ class Rows {
       : input_(compute),
         home_(std::move(home)),
         next_(compute.rows.size(), 0),
+        waits_(compute.rows.size(), 0),
         done_(compute.rows.size()),
         received_(compute.rows.size()) {
     output_.rows.resize(compute.rows.size());
+    for (std::size_t actor = 0; actor < next_.size(); ++actor) {
+      if (!input_.rows[actor].empty()) next_turns_.insert(actor);
+    }
   }
 
-  // Gives every actor one turn; false when none could use it.
+  // Gives every actor one turn, in order; false when none can use another one. Who waits is passed
+  // over until something arrives.
   bool take_turns() {
-    bool progress = false;
-    for (std::size_t actor = 0; actor < next_.size(); ++actor) {
-      if (next_[actor] == input_.rows[actor].size() || missing_input(actor)) continue;
+    turns_.swap(next_turns_);
+    while (!turns_.empty()) {
+      const std::size_t actor = *turns_.begin();
+      turns_.erase(turns_.begin());
+      waits_[actor] = missing_input(actor) ? 1 : 0;
+      if (waits_[actor] != 0) continue;
       take(actor);
-      progress = true;
+      if (next_[actor] < input_.rows[actor].size()) next_turns_.insert(actor);
     }
-    return progress;
-  }
-
-  bool finished() const {
-    for (std::size_t actor = 0; actor < next_.size(); ++actor) {
-      if (next_[actor] < input_.rows[actor].size()) return false;
-    }
-    return true;
+    return !next_turns_.empty();
   }
 
   std::vector<Problem> waiting() const {
@@ -109,11 +111,15 @@ class Rows {
         fmt::format("{}SEND_{}{}", action.stage, letter, action.microbatch));
     output_.rows[peer].push_back(fmt::format("{}RECV_{}{}", consumer, letter, action.microbatch));
     received_[peer].insert(key(consumer, action.microbatch, gradient));
+    if (std::exchange(waits_[peer], 0) != 0) (peer > actor ? turns_ : next_turns_).insert(peer);
   }
 
   const TorchTable& input_;
   std::vector<std::int32_t> home_;  // actor of each stage
   std::vector<std::size_t> next_;   // position of each actor in its row
+  std::vector<std::uint8_t> waits_;
+  std::set<std::size_t> turns_;       // who has a turn in this round
+  std::set<std::size_t> next_turns_;  // and in the next
   std::vector<std::unordered_set<Key>> done_;
   std::vector<std::unordered_set<Key>> received_;
   TorchTable output_;
@@ -142,9 +148,9 @@ TorchTable add_send_recv(const TorchTable& compute) {
     home.push_back(stage.actor);
   }
   Rows rows(compute, std::move(home));
-  while (!rows.finished()) {
-    if (!rows.take_turns()) throw Error(rows.waiting());
+  while (rows.take_turns()) {
   }
+  if (auto problems = rows.waiting(); !problems.empty()) throw Error(std::move(problems));
   return std::move(rows).output();
 }
 

@@ -7,6 +7,7 @@
 
 #include "formats/readers.h"
 #include "formats/torch_cell.h"
+#include "problem_list.h"
 
 namespace penstock {
 namespace {
@@ -50,9 +51,9 @@ std::vector<std::string> read_row(std::string_view line, const std::string& wher
     row.emplace_back(cell);
     const auto actions = parse_cell(cell);
     if (!actions) {
-      problems.push_back({fmt::format("{}:{}", where, cell.data() - line.data() + 1),
-                          fmt::format("'{}' is not a cell of a torch table", shortened(cell)),
-                          std::string(kCellHint)});
+      add_problem(problems, {fmt::format("{}:{}", where, cell.data() - line.data() + 1),
+                             fmt::format("'{}' is not a cell of a torch table", shortened(cell)),
+                             std::string(kCellHint)});
       continue;
     }
     for (const TorchAction& action : *actions) words.insert(action.word);

@@ -13,6 +13,15 @@ namespace {
 
 constexpr std::int32_t kMostStages = 4'000'000;
 
+// "2, 4, 12"
+std::string legal_pipes(std::int32_t actors) {
+  std::string legal;
+  for (std::int32_t n = 2; n <= std::min(actors, kMostStages / actors); n += 2) {
+    if (actors % n == 0) legal += fmt::format("{}{}", legal.empty() ? "" : ", ", n);
+  }
+  return legal;
+}
+
 std::int32_t checked_pipes(const GenerateOptions& options) {
   std::vector<Problem> problems;
   const std::int32_t pipes = number_option(options, "pipes", 2, problems);
@@ -23,21 +32,17 @@ std::int32_t checked_pipes(const GenerateOptions& options) {
                                     "actors, not {}",
                                     options.actors),
                         multiples_near(options.actors, 2, 2) + " actors"});
-  } else if (pipes > kMostStages / options.actors) {
-    problems.push_back({"option pipes",
-                        fmt::format("{} pipes over {} actors each make more than {} stages", pipes,
-                                    options.actors, kMostStages),
-                        fmt::format("at most {}", kMostStages / options.actors)});
   } else if (pipes % 2 != 0 || options.actors % pipes != 0) {
-    std::string legal;
-    for (std::int32_t n = 2; n <= options.actors; n += 2) {
-      if (options.actors % n == 0) legal += fmt::format("{}{}", legal.empty() ? "" : ", ", n);
-    }
     problems.push_back({"option pipes",
                         fmt::format("{} pipes are not pairs that start at equal distances on {} "
                                     "actors",
                                     pipes, options.actors),
-                        "one of " + legal});
+                        "one of " + legal_pipes(options.actors)});
+  } else if (pipes > kMostStages / options.actors) {
+    problems.push_back({"option pipes",
+                        fmt::format("{} pipes over {} actors each make more than {} stages", pipes,
+                                    options.actors, kMostStages),
+                        "one of " + legal_pipes(options.actors)});
   }
   throw_if_any(std::move(problems));
   return pipes;

@@ -20,7 +20,7 @@ class ZbPrices {
         varied_ = varied_ || !duration.varied.empty();
         base_[index(kind)].push_back(duration.base);
       }
-      hops_.push_back(stage.message.latency + stage.message.occupancy(stage.message.bytes));
+      hops_.push_back(stage.message.latency + stage.message.occupancy(stage.message.bytes_of(0)));
     }
   }
 

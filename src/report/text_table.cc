@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "utf8.h"
+
 namespace penstock {
 namespace {
 constexpr std::size_t kGap = 2;
@@ -42,7 +44,7 @@ std::string TextTable::text() const {
 
 std::string cut(const std::string& text, int columns) {
   const auto limit = static_cast<std::size_t>(std::max(columns, 3));
-  return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
+  return text.size() <= limit ? text : std::string(clipped(text, limit - 3)) + "...";
 }
 
 }  // namespace penstock

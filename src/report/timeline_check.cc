@@ -139,6 +139,11 @@ class Checker {
         }
         free = pair_from = 0;
       }
+      const bool pairs = !first && !timeline_.spans[i - 1].overlaps_previous;
+      if (span.overlaps_previous && !pairs) {
+        problem(fmt::format("{} overlaps a span that is not there", label(span)),
+                "a pair is two spans of one actor, of which the second overlaps the first");
+      }
       if (!span.overlaps_previous || first) pair_from = std::exchange(free, span.end);
       if (span.start < pair_from || (!first && span.start < timeline_.spans[i - 1].start)) {
         problem(fmt::format("{} starts at {} ns, before the span in front of it ends", label(span),

@@ -91,13 +91,17 @@ void append_flow(std::string& out, const Timeline& timeline, const Span& produce
 void append_counters(std::string& out, const Timeline& timeline) {
   const std::vector<std::vector<MemorySample>> samples = memory(timeline);
   for (std::size_t actor = 0; actor < samples.size(); ++actor) {
+    // Without sizes there is nothing to count; where there are, what is freed counts as well.
+    const bool has_bytes =
+        std::any_of(samples[actor].begin(), samples[actor].end(),
+                    [](const MemorySample& sample) { return sample.bytes != 0; });
     for (const MemorySample& sample : samples[actor]) {
       append(
           out,
           ",\n"
           R"({{"ph":"C","pid":{},"ts":{},"name":"actor {} in flight","args":{{"microbatches":{}}}}})",
           kProcess, microseconds(sample.at), actor, sample.in_flight);
-      if (sample.bytes == 0) continue;
+      if (!has_bytes) continue;
       append(out,
              ",\n"
              R"({{"ph":"C","pid":{},"ts":{},"name":"actor {} memory","args":{{"bytes":{}}}}})",

@@ -6,15 +6,14 @@
 
 #include "json_reader.h"
 #include "penstock/trace.h"
+#include "problem_list.h"
 #include "report/labels.h"
 #include "report/timeline_check.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostProblems = 100;
-constexpr std::int64_t kMost = 1 << 20;                   // actors, stages, microbatches
-constexpr std::int64_t kLongest = 9'000'000'000'000'000;  // ns: 104 days, exact as a double
+constexpr std::int64_t kMost = 1 << 20;  // actors, and slices of a microbatch
 constexpr std::int64_t kMostBytes = 9'000'000'000'000'000;
 constexpr const char* kHint =
     "a trace of Penstock comes from 'penstock simulate --trace' or 'penstock train --out'";
@@ -22,7 +21,7 @@ constexpr const char* kChromeHint =
     "'penstock convert --from kineto' reads the traces of torch's profiler, one per rank";
 
 bool full(const std::vector<Problem>& problems) {
-  return problems.size() >= kMostProblems;
+  return problems.size() >= ProblemList::kMost;
 }
 
 std::int64_t whole(const JsonReader& row, std::size_t column, std::int64_t max) {
@@ -128,8 +127,8 @@ Span read_span(const JsonReader& row) {
   Span span;
   read_label(row.at(std::size_t{0}), span);
   span.actor = index(row, 1);
-  span.start = whole(row, 2, kLongest);
-  span.end = whole(row, 3, kLongest);
+  span.start = whole(row, 2, kLongestTrace);
+  span.end = whole(row, 3, kLongestTrace);
   span.awaits = row.at(4).value().is_null() ? -1 : index(row, 4);
   span.overlaps_previous = row.at(5).as_boolean(false);
   return span;
@@ -152,9 +151,9 @@ Transfer read_transfer(const JsonReader& row) {
   transfer.from = index(row, 2);
   transfer.to = index(row, 3);
   transfer.bytes = whole(row, 4, kMostBytes);
-  transfer.ready = whole(row, 5, kLongest);
-  transfer.start = whole(row, 6, kLongest);
-  transfer.end = whole(row, 7, kLongest);
+  transfer.ready = whole(row, 5, kLongestTrace);
+  transfer.start = whole(row, 6, kLongestTrace);
+  transfer.end = whole(row, 7, kLongestTrace);
   return transfer;
 }
 
@@ -180,9 +179,9 @@ Timeline read_timeline(const JsonReader& root, const std::vector<Problem>& probl
   timeline.actors =
       static_cast<std::int32_t>(root.integer("actors", {.required = true, .min = 1, .max = kMost}));
   timeline.microbatches = static_cast<std::int32_t>(
-      root.integer("microbatches", {.required = true, .min = 1, .max = kMost}));
+      root.integer("microbatches", {.required = true, .min = 1, .max = kMostTraceMicrobatches}));
   timeline.tokens = root.integer("tokens", {.max = kMostBytes});
-  timeline.period = root.integer("period", {.max = kLongest});
+  timeline.period = root.integer("period", {.max = kLongestTrace});
   timeline.stages = read_stages(root, problems);
   timeline.slices = read_slices(root, problems);
   timeline.spans = read_rows<Span>(root, "spans", 6, read_span, problems);
@@ -213,10 +212,10 @@ Timeline read_trace(std::string_view json, const std::string& where) {
   const JsonReader root = JsonReader(document, where, problems).at("penstock");
   Timeline timeline = read_timeline(root, problems);
   // Indices and times mean something only when every value could be read.
-  if (problems.empty()) problems = check_timeline(timeline, where, kMostProblems);
+  if (problems.empty()) problems = check_timeline(timeline, where, ProblemList::kMost);
   if (problems.empty()) return timeline;
   if (full(problems)) {
-    problems.resize(kMostProblems - 1);
+    problems.resize(ProblemList::kMost - 1);
     problems.push_back({where, "there may be more problems: only the first are shown", {}});
   }
   throw Error(std::move(problems));

@@ -1,3 +1,10 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "penstock/error.h"
 #include "penstock/trace.h"
 #include "report/json_text.h"
 #include "report/labels.h"
@@ -53,9 +60,28 @@ void append_transfers(std::string& out, const Timeline& timeline) {
   out += "]";
 }
 
+void refuse_what_no_trace_holds(const Timeline& timeline) {
+  Nanoseconds end = timeline.period;
+  for (const Span& span : timeline.spans) end = std::max(end, span.end);
+  for (const Transfer& transfer : timeline.transfers) end = std::max(end, transfer.end);
+  std::vector<Problem> problems;
+  if (end > kLongestTrace) {
+    problems.push_back({"trace", "the timeline is longer than the 104 days that a trace can hold",
+                        "are the times in milliseconds?"});
+  }
+  if (timeline.microbatches > kMostTraceMicrobatches) {
+    problems.push_back({"trace",
+                        fmt::format("{} microbatches; a trace can hold {}", timeline.microbatches,
+                                    kMostTraceMicrobatches),
+                        {}});
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
 }  // namespace
 
 std::string write_trace(const Timeline& timeline) {
+  refuse_what_no_trace_holds(timeline);
   std::string out;
   out.reserve(512 + 320 * timeline.spans.size() + 320 * timeline.transfers.size());
   append(out, "{{\"displayTimeUnit\":\"ns\",\n\"penstock\":{{\"trace\":1,\"name\":{},",

@@ -81,6 +81,15 @@ TEST(Layout, RepeatBombsAreBounded) {
   EXPECT_EQ(layout_message("E()*999999tL", 1), "");
 }
 
+// The first group that is too long ends the reading: the others would be unrolled for nothing.
+TEST(Layout, OneRepeatBombIsEnough) {
+  std::string text = "E";
+  for (int i = 0; i < 2000; ++i) text += "(tt*500000)";
+  const std::string message = message_of([&] { parse_layout(text, layers(4)); });
+  EXPECT_EQ(message.find("repeats to more than"), message.rfind("repeats to more than"));
+  EXPECT_EQ(message.find("without ')'"), std::string::npos);
+}
+
 TEST(Layout, IsWrittenShort) {
   const auto shortest = [](std::string_view text, std::int32_t count) {
     return write_layout(parse_layout(text, layers(count)));

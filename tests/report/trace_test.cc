@@ -283,6 +283,56 @@ TEST(ReadTrace, APairMayOverlap) {
   EXPECT_EQ(read_trace(write_trace(timeline), "t.json"), timeline);
 }
 
+TEST(ReadTrace, APairIsTwoSpansOfOneActor) {
+  const Timeline timeline = one_f_one_b();
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+    if (i > 0 && timeline.spans[i].actor == timeline.spans[i - 1].actor) continue;
+    EXPECT_THAT(problem_after([&](json& p) { p["spans"][i][5] = true; }).what,
+                HasSubstr("overlaps a span that is not there"));
+  }
+  Timeline three = one_f_one_b({.actors = 1, .microbatches = 2});
+  for (const std::size_t i : {1, 2}) {
+    three.spans[i].overlaps_previous = true;
+    three.spans[i].start = three.spans[0].start;
+  }
+  const auto problems = problems_of(write_trace(three));
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems[0].where, "t.json:/penstock/spans/2");
+}
+
+TEST(ReadTrace, RoutesOfAnyNumberCostNothing) {
+  Timeline timeline = one_f_one_b({.actors = 2000, .microbatches = 1});
+  for (TimelineStage& stage : timeline.stages) stage.route = 1999;
+  EXPECT_EQ(memory(read_trace(write_trace(timeline), "t.json")).size(), 2000u);
+}
+
+TEST(WriteTrace, RefusesWhatNoTraceHolds) {
+  Timeline timeline = one_f_one_b({.actors = 1, .microbatches = 1});
+  timeline.spans.back().end = kLongestTrace;
+  timeline.microbatches = kMostTraceMicrobatches;
+  EXPECT_EQ(read_trace(write_trace(timeline), "t.json"), timeline);
+  ++timeline.spans.back().end;
+  ++timeline.microbatches;
+  try {
+    write_trace(timeline);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problems().size(), 2u);
+  }
+}
+
+// A counter that is not set keeps its value to the end of the page.
+TEST(TraceEvents, CountersOfMemoryReturnToWhatIsLeft) {
+  Timeline timeline = one_f_one_b({.actors = 2, .microbatches = 2, .activation_bytes = 10});
+  for (TimelineStage& stage : timeline.stages) stage.weight_bytes = 0;
+  const json trace = json::parse(write_trace(timeline));
+  std::map<std::string, json> last;
+  for (const json& event : events(trace, "C")) last[event["name"]] = event["args"];
+  EXPECT_EQ(last["actor 0 memory"]["bytes"], 0);
+  EXPECT_EQ(last["actor 1 memory"]["bytes"], 0);
+  EXPECT_EQ(last["actor 0 in flight"]["microbatches"], 0.0);
+}
+
 TEST(ReadTrace, StopsAfterAHundredProblems) {
   json trace = json::parse(write_trace(one_f_one_b({.actors = 4, .microbatches = 64})));
   for (json& span : trace["penstock"]["spans"]) span[1] = "nobody";

@@ -246,7 +246,11 @@ TEST(Check, SeesADeadlockInsideAPair) {
   EXPECT_THAT(said(schedule_of("0F0 0F1 (0B0;0F2) 0B1 0B2\n1F0 1B0 1F1 1F2 1B1 1B2")), IsEmpty());
   EXPECT_THAT(said(schedule_of("0F0 0F1 (0B0;0F2) 0B1 0B2\n1F0 1F1 1F2 1B0 1B1 1B2")),
               ElementsAre(HasSubstr("actor 0 waits at 0B0 for 1B0, which actor 1 runs after 1F2; "
-                                    "actor 1 waits at 1F2 for 0F2, which actor 0 runs after 0B0")));
+                                    "actor 1 waits at 1F2 for 0F2, where actor 0 itself waits")));
+  // Either op of the other pair is where it waits.
+  EXPECT_THAT(said(schedule_of("0F0 (0F1;0B0) 0B1\n1F0 (1F1;1B0) 1B1")),
+              ElementsAre(HasSubstr("actor 0 waits at 0B0 for 1B0, where actor 1 itself waits; "
+                                    "actor 1 waits at 1F1 for 0F1, where actor 0 itself waits")));
 }
 
 TEST(Check, StopsAtAHundredProblems) {

@@ -41,6 +41,23 @@ TEST(ShareCosts, ASliceTakesItsShareOfTheTokens) {
   EXPECT_EQ(costs.stages[0].message.bytes_of(1), 75);
 }
 
+TEST(ShareCosts, SlicesOfDifferentNumbersShareTimeButNoBytes) {
+  Schedule schedule = generate("1f1b", {.actors = 2, .microbatches = 2});
+  schedule.pipeline.microbatches[0].slice_tokens = {1, 3};
+  const CostTable costs = share_costs(parse_costs("F=12,B=24", 2), schedule);
+  EXPECT_EQ(costs.duration({OpKind::Forward, 0, 0, 1}), from_ms(9));
+  EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 0}), from_ms(12));
+  EXPECT_TRUE(costs.stages[0].message.slice_bytes.empty());
+  try {
+    share_costs(whole(2), schedule);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problems()[0].what,
+              "the bytes of a message cannot be shared out: microbatch 0 has 2 slices, microbatch "
+              "1 has 1");
+  }
+}
+
 TEST(ShareCosts, TwoRoutesAreNotChunks) {
   Schedule schedule;
   schedule.pipeline = {.actors = 2,

@@ -65,6 +65,8 @@ TEST(CostsText, EveryProblemAtOnce) {
                           HasSubstr("inf is out of range"), HasSubstr("'F' is given twice"),
                           HasSubstr("expected key=value"), HasSubstr("1e10 is out of range")));
   EXPECT_THAT(problems_of_text(""), ElementsAre(HasSubstr("expected key=value")));
+  // One letter is no misspelling of another.
+  EXPECT_THAT(problems_of_text("x=1"), ElementsAre(HasSubstr("known: F, B, I, W")));
   EXPECT_THAT(problems_of_text("latncy=1"), ElementsAre(HasSubstr("did you mean 'latency'")));
   EXPECT_THAT(problems_of_text("F=1,bytes=1e12,bandwidth=0.001"),
               ElementsAre(HasSubstr("bytes per second")));

@@ -44,6 +44,18 @@ TEST(Explain, PairsAndHeldLanes) {
             "1B0      started       3.000 ms, right behind 1F0\n");
 }
 
+// The lane is free when both of a pair have ended, whichever is the longer.
+TEST(Explain, ALaneIsHeldByTheLongerOfAPair) {
+  Timeline timeline = simulate(lowered(parse("0: (0F0;0F1) 0B0 0B1")), parse_costs("F=1,B=2", 1));
+  ASSERT_EQ(timeline.spans[1].op.microbatch, 1);
+  timeline.spans[1].end -= from_ms(1);
+  EXPECT_EQ(explain(timeline, 0),
+            "0F0      started       0.000 ms, at the step's begin\n"
+            "0F1      started       0.000 ms, together with 0F0\n"
+            "0B0      started       2.000 ms, right behind 0F0\n"
+            "0B1      started       4.000 ms, right behind 0B0\n");
+}
+
 TEST(Explain, RefusesActorsThatAreNot) {
   const Timeline timeline = simulated("1f1b", {.actors = 2, .microbatches = 1}, "F=1,B=2");
   EXPECT_THROW(explain(timeline, 2), Error);

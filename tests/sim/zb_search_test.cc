@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -121,6 +122,24 @@ TEST(ZbSearch, ReportsEveryOptionAtOnce) {
 }
 
 // Same input, same order, on any machine.
+// However the file says it, a message takes the same time.
+TEST(ZbSearch, BytesOfTheOneSliceAreTheMessages) {
+  CostTable costs = parse_costs("F=3,I=2,W=2,bytes=1000,bandwidth=1000000", 4);
+  const GenerateOptions options{.actors = 4, .microbatches = 8, .costs = costs};
+  CostTable listed = costs;
+  for (StageCosts& stage : listed.stages) {
+    stage.message.slice_bytes = {std::exchange(stage.message.bytes, 0)};
+  }
+  for (const char* name : {"zb_1p", "zb_2p"}) {
+    const Schedule schedule = generate(name, options);
+    EXPECT_EQ(generate(name, {.actors = 4, .microbatches = 8, .costs = listed}), schedule);
+    for (StageCosts& stage : listed.stages) stage.message.bytes_per_s = 0;
+    EXPECT_NE(generate(name, {.actors = 4, .microbatches = 8, .costs = listed}), schedule)
+        << "messages make no difference here";
+    for (StageCosts& stage : listed.stages) stage.message.bytes_per_s = 1e6;
+  }
+}
+
 TEST(ZbSearch, IsDeterministic) {
   const auto found = [] { return generate("zb_2p", with("F=1.3,I=1.1,W=0.7,latency=0.2")); };
   EXPECT_EQ(found(), found());

@@ -128,6 +128,55 @@ def costs_are_checked():
 
 
 @case
+def costs_of_no_stage_count_beside_uniform():
+    one = {"forward_ms": 1, "backward_ms": 2}
+    rest = {"latency_ms": 3, "overlap_fb_ms": 7, "global_norm_ms": 5, "machine": {"cores": 2}}
+    reports = [penstock("simulate", experiment(costs={**rest, **costs}), "--json", "-").json()
+               for costs in [{"uniform": one}, {"stages": [one] * 4}]]
+    file = scratch("costs.json", json.dumps({**rest, "stages": [one] * 4}))
+    reports.append(penstock("simulate", experiment(costs={"file": str(file)}), "--json", "-").json())
+    assert reports[0] == reports[1] == reports[2]
+    plain = penstock("simulate", experiment(), "--json", "-").json()["makespan_s"]
+    assert reports[0]["makespan_s"] > plain + 6 * 0.003 + 0.005 - 1e-9, reports[0]["makespan_s"]
+
+
+@case
+def problems_of_costs_stand_at_their_place():
+    for costs, place in [({"uniform": {"forward_msx": 1}}, "/costs/uniform/forward_msx"),
+                         ({"stages": [{"forward_msx": 1}]}, "/costs/stages/0/forward_msx"),
+                         ({"uniform": 7}, "/costs/uniform"),
+                         ({"uniform": {"forward_ms": -1}}, "/costs/uniform/forward_ms"),
+                         ({"uniform": {}, "latency": 1}, "/costs/latency"),
+                         ({"uniform": {}, "stages": []}, "/costs"), ({"latency_ms": 1}, "/costs")]:
+        assert complaint(costs=costs).startswith(f"FILE:{place}: "), complaint(costs=costs)
+    text = complaint(costs={"file": "c.json", "latency_ms": 1})
+    assert "FILE:/costs/latency_ms: stands beside 'file'\n  hint: it belongs into that file" in text
+
+
+@case
+def a_schedule_file_brings_its_own_sizes():
+    path = scratch("mine.txt", "0: 0F0 2F0 2B0 0B0\n1: 1F0 3F0 3B0 1B0\n")
+    sizes = {"parallel": {"pipeline": 2}, "batch": {"global": 1}}
+    good = experiment(schedule={"file": str(path)}, **sizes)
+    assert penstock("simulate", good, "--json", "-").json()["schedule"] == "mine"
+    text = complaint(schedule={"file": str(path), "option": {"nonsense": 1}, "slices": 4}, **sizes)
+    for key in ["option", "slices"]:
+        assert f"FILE:/schedule/{key}: is for a schedule that is generated" in text, text
+    penstock("simulate", good, "--set", "parallel.chunks=2")
+    text = complaint(schedule={"file": str(path)}, batch={"global": 1},
+                     parallel={"pipeline": 2, "chunks": 7})
+    assert "FILE:/parallel/chunks: asks for 14 stages, but" in text and "has 4" in text, text
+
+
+@case
+def whole_numbers_are_compared_as_such():
+    for seed in [2**63, 2**64 - 1, 2**70, 9.3e18, -1]:
+        assert "FILE:/train/seed: " in complaint(train={"seed": seed}), seed
+    for seed in [0, 4.0, 2**63 - 1]:
+        penstock("simulate", experiment(train={"seed": seed}))
+
+
+@case
 def without_costs_simulate_says_how_to_measure_them():
     changed = {k: v for k, v in GOOD.items() if k != "costs"}
     text = penstock("simulate", scratch("e.json", json.dumps(changed)), code=1).err
