@@ -70,7 +70,7 @@ TEST(SailSg, RefusesWhatAScheduleCannotHold) {
   EXPECT_EQ(
       sailsg_message(json),
       "n.json:/0/6/type: unknown type 'X'\n"
-      "  hint: did you mean 'F'?\n"
+      "  hint: known: F, B, W, BW, R\n"
       "n.json:/0/7: a node of rank 1 in the list of rank 0\n"
       "  hint: the file holds a list per rank, in order\n"
       "n.json:/0/8/microbach: unknown key 'microbach'\n"
