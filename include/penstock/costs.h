@@ -72,7 +72,7 @@ struct StageCosts {
 
 struct CostTable {
   std::vector<StageCosts> stages;  // one per stage of the schedule
-  // Duration of an overlapped pair; absent: the sum of its two ops.
+  // Duration of any overlapped pair; absent: the sum of its ops.
   std::optional<Nanoseconds> overlap_fb;
   Nanoseconds global_norm = 0;  // the step-end exchange of norms
   // What the times were measured on, as the "machine" object of the file ("" when not measured):

@@ -55,7 +55,7 @@ struct Op {
 // torch's spelling, stage first: "3F5"; slice 2 of microbatch 5: "3F5.2". Slice 0 is not written.
 std::string to_string(const Op& op);
 
-// The inverse of to_string; nullopt when `text` is anything else (spaces, signs, overflow).
+// The inverse of to_string; leading zeros are read, too. nullopt for spaces, signs, overflow.
 //   parse_op("3F5.2") == Op{OpKind::Forward, 3, 5, 2}
 std::optional<Op> parse_op(std::string_view text);
 

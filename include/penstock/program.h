@@ -33,7 +33,7 @@ struct Compute {
 // Messages are matched by (from, to, kind, number), never by arrival.
 struct Message {
   std::int32_t producer = 0;  // index into computes
-  std::int32_t consumer = 0;  // index into computes: the first that uses it
+  std::int32_t consumer = 0;  // index into computes: the one that uses it
   std::int32_t from = 0;      // actors
   std::int32_t to = 0;
   OpKind kind = OpKind::Forward;  // Forward: an activation; Backward: a gradient

@@ -20,8 +20,7 @@ namespace penstock {
 //   {"transfer": "activation 3F5", "actor": 3, "to": 4, "start_s": 0.0133, "end_s": 0.0134}
 // In a path of more than 10,000 links, those that follow each other on one actor become one entry
 // (with "last", its last op, and "links", how many): nothing is left out.
-nlohmann::ordered_json report_json(const Timeline& timeline, const Metrics& metrics,
-                                   const std::vector<Problem>& problems = {});
+nlohmann::ordered_json report_json(const Timeline& timeline, const Metrics& metrics);
 
 // One table per timeline, at most `columns` wide: a line per actor with busy time, utilisation,
 // peak memory and idle causes, then the step's numbers.
@@ -30,8 +29,10 @@ std::string report_table(const Timeline& timeline, const Metrics& metrics, int c
 // A header and a row per (timeline, actor).
 std::string report_csv(const std::vector<Timeline>& timelines);
 
-// Why each op of one actor started when it did, one line per op:
-//   4B2  started 12.300 ms, waited 310 us for the gradient of stage 5 (channel 3>2 busy)
+// Why each op of one actor started when it did: a line per op, and a second one for the parts of a
+// wait for a message.
+//   4B2      started      12.300 ms, waited 310.00 us for the gradient of stage 5
+//            200.00 us channel 3>2 busy, 110.00 us on the way
 std::string explain(const Timeline& timeline, std::int32_t actor);
 
 // Two timelines of the same schedule side by side: the step's numbers, the difference per op kind,

@@ -1,8 +1,7 @@
 // File: members.h. The generators, one file each; catalogue.cc lists them.
 //
 // Each is a pure function of its options, called by generate() with sizes of at least 1, known
-// option keys, and one slice unless they take tokens.
-// option keys, one slice, and costs where the row says so.
+// option keys, one slice unless they take tokens, and costs where the row says so.
 #pragma once
 
 #include "penstock/generate.h"

@@ -30,20 +30,9 @@ Json actor_json(std::int32_t actor, const ActorMetrics& metrics) {
           {"idle", std::move(idle)}};
 }
 
-Json problems_json(const std::vector<Problem>& problems) {
-  Json list = Json::array();
-  for (const Problem& problem : problems) {
-    list.push_back({{"where", problem.where},
-                    {"what", problem.what},
-                    {"hint", problem.hint.empty() ? Json(nullptr) : Json(problem.hint)}});
-  }
-  return list;
-}
-
 }  // namespace
 
-Json report_json(const Timeline& timeline, const Metrics& metrics,
-                 const std::vector<Problem>& problems) {
+Json report_json(const Timeline& timeline, const Metrics& metrics) {
   Json actors = Json::array();
   for (std::size_t actor = 0; actor < metrics.actors.size(); ++actor) {
     actors.push_back(actor_json(static_cast<std::int32_t>(actor), metrics.actors[actor]));
@@ -60,7 +49,7 @@ Json report_json(const Timeline& timeline, const Metrics& metrics,
           {"tokens_per_s", or_null(metrics.tokens_per_s)},
           {"actors", std::move(actors)},
           {"critical_path", critical_path_json(timeline)},
-          {"problems", problems_json(problems)},
+          {"problems", Json::array()},
           {"baselines", Json::array()}};
 }
 

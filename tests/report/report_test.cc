@@ -25,8 +25,8 @@ std::vector<std::string> lines(const std::string& text) {
   return all;
 }
 
-Json json_of(const Timeline& timeline, const std::vector<Problem>& problems = {}) {
-  return report_json(timeline, measure(timeline), problems);
+Json json_of(const Timeline& timeline) {
+  return report_json(timeline, measure(timeline));
 }
 
 // 1F1B without latency: 3(m+p-1) ms and the last update, half a millisecond.
@@ -91,12 +91,6 @@ TEST(ReportJson, ALongCriticalPathIsShortenedWithoutAGap) {
   EXPECT_EQ(path[0]["last"], "update 0");
   EXPECT_EQ(path[0]["links"], 40'001);
   EXPECT_DOUBLE_EQ(path[0]["end_s"], json["makespan_s"]);
-}
-
-TEST(ReportJson, PassesProblemsOn) {
-  const Json json = json_of(one_f_one_b(), {{"here", "wrong", ""}, {"there", "bad", "try this"}});
-  EXPECT_EQ(json["problems"].dump(), R"([{"where":"here","what":"wrong","hint":null},)"
-                                     R"({"where":"there","what":"bad","hint":"try this"}])");
 }
 
 TEST(ReportTable, ShowsEveryActorInOneUnit) {
