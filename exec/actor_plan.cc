@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "penstock/depend.h"
+#include "penstock/index.h"
 #include "units.h"
 
 namespace penstock {
@@ -15,7 +16,7 @@ namespace {
 
 std::int64_t message_floats(const Program& program, const Message& message,
                             const BoundaryFloats& boundary_floats) {
-  return boundary_floats(program.computes[static_cast<std::size_t>(message.producer)].op);
+  return boundary_floats(program.computes[index(message.producer)].op);
 }
 
 // Hand-over buffers of one actor. Its order is fixed, so who uses which when is, too.
@@ -24,7 +25,7 @@ class LocalPool {
   explicit LocalPool(std::vector<std::int64_t>& floats) : floats_(floats) {}
   std::int32_t take(std::int64_t floats) {
     for (std::size_t i = 0; i < free_.size(); ++i) {
-      if (floats_[static_cast<std::size_t>(free_[i])] != floats) continue;
+      if (floats_[index(free_[i])] != floats) continue;
       const std::int32_t buffer = free_[i];
       free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
       return buffer;
@@ -55,8 +56,7 @@ class Planner {
     last_reader_.resize(cells, OpKind::Forward);
     sent_as_.resize(program.computes.size(), -1);
     for (std::size_t i = 0; i < program.messages.size(); ++i) {
-      sent_as_[static_cast<std::size_t>(program.messages[i].producer)] =
-          static_cast<std::int32_t>(i);
+      sent_as_[index(program.messages[i].producer)] = static_cast<std::int32_t>(i);
     }
     for (const Compute& compute : program.computes) {
       if (compute.actor != actor) continue;
@@ -67,7 +67,7 @@ class Planner {
   }
 
   ActorPlan plan() {
-    for (const Action& action : program_.actions[static_cast<std::size_t>(actor_)]) {
+    for (const Action& action : program_.actions[index(actor_)]) {
       Task task{.kind = action.kind,
                 .index = action.index,
                 .op = {},
@@ -87,11 +87,11 @@ class Planner {
  private:
   // The op's microbatch and slice, on some stage.
   std::size_t cell(std::int32_t stage, const Op& op) const {
-    return static_cast<std::size_t>(stage) * units_.count() + units_.of(op);
+    return index(stage) * units_.count() + units_.of(op);
   }
 
   void plan_compute(Task& task) {
-    const Compute& compute = program_.computes[static_cast<std::size_t>(task.index)];
+    const Compute& compute = program_.computes[index(task.index)];
     task.op = compute.op;
     task.overlaps_previous = compute.overlaps_previous;
     if (!task.overlaps_previous) pair_begin_ = task.index;
@@ -114,7 +114,7 @@ class Planner {
   }
 
   void plan_send(Task& task) {
-    const Message& message = program_.messages[static_cast<std::size_t>(task.index)];
+    const Message& message = program_.messages[index(task.index)];
     const bool just_made = pair_begin_ <= message.producer && message.producer <= last_compute_;
     if (just_made && !waited_) task.compute_task = last_compute_task_;
     plan_.send_floats =
@@ -129,7 +129,7 @@ class Planner {
   Operand output(const Task& task, std::vector<Operand>& handed_over) {
     const std::int32_t reader = dependencies_.receiver(task.op);
     if (reader < 0) return {};
-    const std::int32_t message = sent_as_[static_cast<std::size_t>(task.index)];
+    const std::int32_t message = sent_as_[index(task.index)];
     if (message >= 0) return {Place::Message, message};
     const Operand local{Place::Local, pool_.take(boundary_floats_(task.op))};
     handed_over[cell(reader, task.op)] = local;
@@ -141,8 +141,8 @@ class Planner {
     std::vector<std::int32_t> change(program_.computes.size() + 1, 0);
     for (const Message& message : program_.messages) {
       if (message.from != actor_) continue;
-      ++change[static_cast<std::size_t>(message.producer)];
-      --change[static_cast<std::size_t>(message.consumer)];
+      ++change[index(message.producer)];
+      --change[index(message.consumer)];
     }
     std::int32_t open = 0;
     std::int32_t peak = 0;
@@ -187,7 +187,7 @@ bool receives_behind_verdict(const Program& program) {
     const auto verdict = std::ranges::find(actions, ActionKind::Verdict, &Action::kind);
     return std::any_of(verdict, actions.end(), [&](const Action& a) {
       return a.kind == ActionKind::Receive &&
-             program.messages[static_cast<std::size_t>(a.index)].producer < unverified;
+             program.messages[index(a.index)].producer < unverified;
     });
   });
 }
@@ -222,8 +222,8 @@ std::vector<Channel> plan_channels(const Program& program, std::span<const Actor
                                    std::span<const MessagePlan> messages) {
   std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, Channel> channels;
   std::map<std::tuple<std::int32_t, std::int32_t, OpKind>, std::int32_t> pending;
-  const auto channel_of = [&](std::int32_t index) {
-    const Message& m = program.messages[static_cast<std::size_t>(index)];
+  const auto channel_of = [&](std::int32_t message) {
+    const Message& m = program.messages[index(message)];
     return std::tuple(m.from, m.to, m.kind);
   };
   for (const ActorPlan& plan : plans) {
@@ -232,7 +232,7 @@ std::vector<Channel> plan_channels(const Program& program, std::span<const Actor
         const auto key = channel_of(task.index);
         Channel& channel = channels[key];
         std::tie(channel.from, channel.to, channel.kind) = key;
-        const std::int64_t floats = messages[static_cast<std::size_t>(task.index)].floats;
+        const std::int64_t floats = messages[index(task.index)].floats;
         channel.bytes = std::max(channel.bytes, floats * static_cast<std::int64_t>(sizeof(float)));
         channel.pending = std::max(channel.pending, ++pending[key]);
       }
@@ -273,9 +273,7 @@ std::vector<Problem> executable_problems(const Program& program) {
   std::vector<Problem> problems;
   constexpr const char* kHint = "`penstock simulate` can predict it";
   const Learning& learning = program.schedule.pipeline.learning;
-  const auto is_sliced = [](const Microbatch& microbatch) { return microbatch.slices() > 1; };
-  if (learning.kind == LearningKind::Local &&
-      std::ranges::any_of(program.schedule.pipeline.microbatches, is_sliced)) {
+  if (learning.kind == LearningKind::Local && is_sliced(program.schedule.pipeline)) {
     problems.push_back({program.schedule.name,
                         "token slices are not executable where stages learn in windows", kHint});
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "clock.h"
+#include "penstock/index.h"
 
 namespace penstock {
 
@@ -61,21 +62,21 @@ void Interpreter::finish_sends() {
 }
 
 // Ops and messages: true.
-bool Interpreter::pass(std::size_t index) {
-  switch (plan_.tasks[index].kind) {
+bool Interpreter::pass(std::size_t at) {
+  switch (plan_.tasks[at].kind) {
     case ActionKind::Compute:
-      compute(index);
+      compute(at);
       return true;
     case ActionKind::Send:
-      send(index);
+      send(at);
       return true;
     case ActionKind::Receive:
-      receive(index);
+      receive(at);
       return true;
     case ActionKind::AwaitRoom:
-      marks_[index].start = now();
-      rooms_.await(plan_.tasks[index].index, step_);
-      marks_[index].end = now();
+      marks_[at].start = now();
+      rooms_.await(plan_.tasks[at].index, step_);
+      marks_[at].end = now();
       return true;
     default:
       return false;
@@ -92,12 +93,12 @@ void Interpreter::step_end_action(const Task& task, StepEnd& step_end) {
 }
 
 // The last step's gradients are needed until then.
-void Interpreter::verify(std::size_t index, PostValidation& validation) {
+void Interpreter::verify(std::size_t at, PostValidation& validation) {
   if (validation.is_open()) validation.await_verdict();
-  marks_[index].start = now();
-  if (validation.is_open() && !validation.settle()) run_again(index);
+  marks_[at].start = now();
+  if (validation.is_open() && !validation.settle()) run_again(at);
   device_.clear_gradients();
-  marks_[index].end = now();
+  marks_[at].end = now();
 }
 
 // Drops what came of the wrong weights, and runs tasks [0, end) once more. All that other actors
@@ -107,7 +108,7 @@ void Interpreter::run_again(std::size_t end) {
   for (std::size_t i = 0; i < end; ++i) {
     const Task& task = plan_.tasks[i];
     if (task.kind != ActionKind::Receive) continue;
-    transport_.release(tickets_[static_cast<std::size_t>(task.index)]);
+    transport_.release(tickets_[index(task.index)]);
   }
   ++rolled_back_;
   const Traffic first = traffic_;
@@ -121,106 +122,102 @@ void Interpreter::run_again(std::size_t end) {
   traffic_.bytes_sent = first.bytes_sent;
 }
 
-void Interpreter::compute(std::size_t index) {
-  const Task& task = plan_.tasks[index];
-  await_rest_of_pair(index);
+void Interpreter::compute(std::size_t at) {
+  const Task& task = plan_.tasks[at];
+  await_rest_of_pair(at);
   const std::span<const float> in = input(task.input);
   const std::span<float> out = output(task.output);
   // A pair is one piece of work: no gap between its ops.
-  marks_[index].start = task.overlaps_previous ? marks_[index - 1].end : now();
-  if (!task.overlaps_previous) tell_start(index);
+  marks_[at].start = task.overlaps_previous ? marks_[at - 1].end : now();
+  if (!task.overlaps_previous) tell_start(at);
   if (task.op.kind == OpKind::Update) {
     step_end_->update(task.op);
   } else {
     device_.run(task.op, in, out);
   }
-  marks_[index].end = now();
+  marks_[at].end = now();
   for (const Operand& operand : task.released) release(operand);
-  const bool pair_goes_on =
-      index + 1 < plan_.tasks.size() && plan_.tasks[index + 1].overlaps_previous;
+  const bool pair_goes_on = at + 1 < plan_.tasks.size() && plan_.tasks[at + 1].overlaps_previous;
   if (!pair_goes_on) poll();
 }
 
 // All ops of a pair start with the first.
-void Interpreter::tell_start(std::size_t index) {
-  do rooms_.started(plan_.tasks[index++].index, step_);
-  while (index < plan_.tasks.size() && plan_.tasks[index].overlaps_previous);
+void Interpreter::tell_start(std::size_t at) {
+  do rooms_.started(plan_.tasks[at++].index, step_);
+  while (at < plan_.tasks.size() && plan_.tasks[at].overlaps_previous);
 }
 
 // A pair starts when the inputs of all its ops are there.
-void Interpreter::await_rest_of_pair(std::size_t index) {
-  for (std::size_t i = index + 1; i < plan_.tasks.size() && plan_.tasks[i].overlaps_previous; ++i) {
+void Interpreter::await_rest_of_pair(std::size_t at) {
+  for (std::size_t i = at + 1; i < plan_.tasks.size() && plan_.tasks[i].overlaps_previous; ++i) {
     const Operand& operand = plan_.tasks[i].input;
     if (operand.place == Place::Message) await(operand.index);
   }
 }
 
 std::int64_t Interpreter::number(std::int32_t message) const {
-  const auto index = static_cast<std::size_t>(message);
-  return program_.messages[index].number + step_ * messages_[index].per_step +
-         rolled_back_ * messages_[index].speculative;
+  const auto m = index(message);
+  return program_.messages[m].number + step_ * messages_[m].per_step +
+         rolled_back_ * messages_[m].speculative;
 }
 
-void Interpreter::send(std::size_t index) {
-  const Task& task = plan_.tasks[index];
-  const auto m = static_cast<std::size_t>(task.index);
+void Interpreter::send(std::size_t at) {
+  const Task& task = plan_.tasks[at];
+  const auto m = index(task.index);
   const Message& message = program_.messages[m];
   const std::int32_t buffer = written_[m];
-  const auto bytes =
-      std::as_bytes(send_buffers_[static_cast<std::size_t>(buffer)].floats(messages_[m].floats));
+  const auto bytes = std::as_bytes(send_buffers_[index(buffer)].floats(messages_[m].floats));
   const Ticket ticket = transport_.send(message.to, message.kind, number(task.index), bytes);
   sending_.push_back({ticket, buffer});
   ++traffic_.messages_sent;
   traffic_.bytes_sent += static_cast<std::int64_t>(bytes.size());
   // Handing over is work of the compute lane, so it belongs to the op that made the tensor.
   const Nanoseconds time = now();
-  marks_[index] = {time, time};
-  if (task.compute_task >= 0) marks_[static_cast<std::size_t>(task.compute_task)].end = time;
+  marks_[at] = {time, time};
+  if (task.compute_task >= 0) marks_[index(task.compute_task)].end = time;
 }
 
-void Interpreter::receive(std::size_t index) {
-  const std::int32_t m = plan_.tasks[index].index;
-  const Message& message = program_.messages[static_cast<std::size_t>(m)];
-  const std::int64_t bytes =
-      messages_[static_cast<std::size_t>(m)].floats * static_cast<std::int64_t>(sizeof(float));
-  tickets_[static_cast<std::size_t>(m)] =
-      transport_.receive(message.from, message.kind, number(m), bytes);
-  marks_[index].start = now();
-  posted_.push_back(index);
+void Interpreter::receive(std::size_t at) {
+  const std::int32_t m = plan_.tasks[at].index;
+  const Message& message = program_.messages[index(m)];
+  const std::int64_t bytes = messages_[index(m)].floats * static_cast<std::int64_t>(sizeof(float));
+  tickets_[index(m)] = transport_.receive(message.from, message.kind, number(m), bytes);
+  marks_[at].start = now();
+  posted_.push_back(at);
 }
 
 std::span<const float> Interpreter::input(const Operand& operand) {
   if (operand.place == Place::None) return {};
-  const auto index = static_cast<std::size_t>(operand.index);
-  if (operand.place == Place::Local) return local_[index].floats();
+  const auto i = index(operand.index);
+  if (operand.place == Place::Local) return local_[i].floats();
   await(operand.index);
-  const std::span<const std::byte> bytes = transport_.data(tickets_[index]);
+  const std::span<const std::byte> bytes = transport_.data(tickets_[i]);
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
 std::span<float> Interpreter::output(const Operand& operand) {
   if (operand.place == Place::None) return {};
-  const auto index = static_cast<std::size_t>(operand.index);
-  if (operand.place == Place::Local) return local_[index].floats();
+  const auto i = index(operand.index);
+  if (operand.place == Place::Local) return local_[i].floats();
   if (free_send_buffers_.empty()) reap();
   if (free_send_buffers_.empty()) {  // a slow peer: one more buffer rather than a wait
     free_send_buffers_.push_back(static_cast<std::int32_t>(send_buffers_.size()));
     send_buffers_.emplace_back(plan_.send_floats);
   }
-  written_[index] = free_send_buffers_.back();
+  written_[i] = free_send_buffers_.back();
   free_send_buffers_.pop_back();
-  return send_buffers_[static_cast<std::size_t>(written_[index])].floats(messages_[index].floats);
+  return send_buffers_[index(written_[i])].floats(messages_[i].floats);
 }
 
 void Interpreter::release(const Operand& operand) {
   if (operand.place != Place::Message) return;
-  transport_.release(tickets_[static_cast<std::size_t>(operand.index)]);
+  transport_.release(tickets_[index(operand.index)]);
 }
 
 void Interpreter::await(std::int32_t message) {
   for (std::size_t i = 0; i < posted_.size(); ++i) {
     if (plan_.tasks[posted_[i]].index != message) continue;
-    transport_.wait(tickets_[static_cast<std::size_t>(message)]);
+    transport_.wait(tickets_[index(message)]);
     arrived(i, now());
     return;
   }
@@ -234,7 +231,7 @@ void Interpreter::arrived(std::size_t posted, Nanoseconds time) {
 // Between two ops: lets transports without a progress thread move on, and sees what has come.
 void Interpreter::poll() {
   for (std::size_t i = 0; i < posted_.size();) {
-    const auto message = static_cast<std::size_t>(plan_.tasks[posted_[i]].index);
+    const auto message = index(plan_.tasks[posted_[i]].index);
     if (transport_.test(tickets_[message])) {
       arrived(i, now());
     } else {

@@ -47,19 +47,19 @@ class Interpreter {
     std::int32_t buffer = -1;
   };
 
-  bool pass(std::size_t index);
+  bool pass(std::size_t at);
   void step_end_action(const Task& task, StepEnd& step_end);
-  void verify(std::size_t index, PostValidation& validation);
+  void verify(std::size_t at, PostValidation& validation);
   void run_again(std::size_t end);
-  void compute(std::size_t index);
-  void send(std::size_t index);
-  void receive(std::size_t index);
+  void compute(std::size_t at);
+  void send(std::size_t at);
+  void receive(std::size_t at);
   std::span<const float> input(const Operand& operand);
   std::span<float> output(const Operand& operand);
   void release(const Operand& operand);
   void await(std::int32_t message);
-  void await_rest_of_pair(std::size_t index);
-  void tell_start(std::size_t index);
+  void await_rest_of_pair(std::size_t at);
+  void tell_start(std::size_t at);
   void arrived(std::size_t posted, Nanoseconds time);
   void poll();
   void reap();

@@ -1,5 +1,7 @@
 #include "order_updates.h"
 
+#include "penstock/index.h"
+
 namespace penstock {
 
 OrderUpdates::OrderUpdates(const Program& program)
@@ -11,15 +13,15 @@ OrderUpdates::OrderUpdates(const Program& program)
   std::vector<std::vector<double>> sequences(scales_.size(),
                                              std::vector<double>(microbatches.size(), 0));
   for (const Compute& compute : program.computes) {
-    const auto m = static_cast<std::size_t>(compute.op.microbatch);
+    const auto m = index(compute.op.microbatch);
     if (compute.op.kind != OpKind::Forward) continue;
-    sequences[static_cast<std::size_t>(compute.op.stage)][m] = microbatches[m].sequences;
+    sequences[index(compute.op.stage)][m] = microbatches[m].sequences;
   }
   for (const Compute& compute : program.computes) {
     if (compute.op.kind != OpKind::Update) continue;
-    const auto stage = static_cast<std::size_t>(compute.op.stage);
+    const auto stage = index(compute.op.stage);
     double applied = 0;
-    for (std::size_t m = 0; m <= static_cast<std::size_t>(compute.op.microbatch); ++m) {
+    for (std::size_t m = 0; m <= index(compute.op.microbatch); ++m) {
       applied += sequences[stage][m];
       sequences[stage][m] = 0;
     }

@@ -5,16 +5,14 @@
 #include <set>
 #include <utility>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
 
 constexpr OpKind kKind = OpKind::Recompute;
 constexpr std::array<std::byte, 4> kNote = {};
 using Pair = std::pair<std::int32_t, std::int32_t>;  // from, to
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Calls visit(from, to, compute that starts, compute that waits) in the order of starting.
 template <typename Visit>

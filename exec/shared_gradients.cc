@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr std::size_t kPiece = 1 << 16;  // floats per message
 constexpr OpKind kKind = OpKind::BackwardWeight;
 
 std::int32_t owner(const Program& program, std::int32_t stage) {
-  return program.schedule.pipeline.stages[static_cast<std::size_t>(stage)].actor;
+  return program.schedule.pipeline.stages[index(stage)].actor;
 }
 
 // The directed pairs of a group's owners in one global order: two actors never wait for each
@@ -60,8 +62,8 @@ SharedGradients::SharedGradients(const Program& program, Device& device, Transpo
       device_(device),
       transport_(transport),
       sum_(program.shared.empty() ? 0 : kPiece),
-      sent_(static_cast<std::size_t>(transport.actors())),
-      received_(static_cast<std::size_t>(transport.actors())) {}
+      sent_(index(transport.actors())),
+      received_(index(transport.actors())) {}
 
 bool SharedGradients::is_mine(std::int32_t stage) const {
   return owner(program_, stage) == transport_.actor();
@@ -69,14 +71,14 @@ bool SharedGradients::is_mine(std::int32_t stage) const {
 
 std::span<float> SharedGradients::share(std::span<const std::int32_t> group, std::int32_t stage) {
   const std::vector<Stage>& stages = program_.schedule.pipeline.stages;
-  const auto part = [&](std::int32_t s) { return stages[static_cast<std::size_t>(s)].part; };
+  const auto part = [&](std::int32_t s) { return stages[index(s)].part; };
   const bool mirrored =
       std::ranges::all_of(group, [&](std::int32_t s) { return part(s) == part(stage); });
   return mirrored ? device_.gradients(stage) : device_.shared_gradient(stage);
 }
 
 void SharedGradients::reduce(std::int32_t group) {
-  std::vector<std::int32_t> stages = program_.shared[static_cast<std::size_t>(group)];
+  std::vector<std::int32_t> stages = program_.shared[index(group)];
   std::sort(stages.begin(), stages.end());
   std::vector<std::span<float>> shares(stages.size());  // empty: another actor's
   std::size_t floats = 0;
@@ -104,11 +106,9 @@ void SharedGradients::reduce_piece(std::span<const std::int32_t> stages,
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if (owner(program_, stages[i]) != from) continue;
       if (from == me) {
-        sends.push_back(transport_.send(to, kKind, sent_[static_cast<std::size_t>(to)]++,
-                                        std::as_bytes(parts[i])));
+        sends.push_back(transport_.send(to, kKind, sent_[index(to)]++, std::as_bytes(parts[i])));
       } else if (to == me) {
-        receives.push_back(transport_.receive(from, kKind,
-                                              received_[static_cast<std::size_t>(from)]++,
+        receives.push_back(transport_.receive(from, kKind, received_[index(from)]++,
                                               static_cast<std::int64_t>(floats * sizeof(float))));
         transport_.wait(receives.back());
         const std::span<const std::byte> bytes = transport_.data(receives.back());

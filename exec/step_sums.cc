@@ -9,6 +9,7 @@
 
 #include "actor_plan.h"
 #include "gather.h"
+#include "penstock/index.h"
 #include "windows.h"
 
 namespace penstock {
@@ -20,10 +21,10 @@ std::vector<std::vector<Op>> ops_with_loss(const Pipeline& pipeline) {
   const std::vector<StageWindows> windows = stage_windows(pipeline);
   for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
     const Microbatch& microbatch = pipeline.microbatches[m];
-    for (const std::int32_t stage : pipeline.routes[static_cast<std::size_t>(microbatch.route)]) {
-      const StageWindows& of_stage = windows[static_cast<std::size_t>(stage)];
+    for (const std::int32_t stage : pipeline.routes[index(microbatch.route)]) {
+      const StageWindows& of_stage = windows[index(stage)];
       if (!of_stage.has_loss) continue;
-      const auto loss = static_cast<std::size_t>(of_stage.loss);
+      const auto loss = index(of_stage.loss);
       if (loss >= losses.size()) losses.resize(loss + 1);
       for (std::int32_t slice = 0; slice < microbatch.slices(); ++slice) {
         losses[loss].push_back({OpKind::Forward, stage, static_cast<std::int32_t>(m), slice});
@@ -91,7 +92,7 @@ void StepSums::exchange() {
 }
 
 std::span<double> StepSums::of_first(std::int32_t actors) {
-  return std::span(blocks_).first(static_cast<std::size_t>(actors) * block_.size());
+  return std::span(blocks_).first(index(actors) * block_.size());
 }
 
 // Token-weighted, in the order of microbatches and slices.
@@ -153,16 +154,16 @@ double StepSums::partial_norm(std::int32_t actors) const {
 }
 
 std::int32_t StepSums::actor_of(const Op& op) const {
-  return plan_.program.schedule.pipeline.stages[static_cast<std::size_t>(op.stage)].actor;
+  return plan_.program.schedule.pipeline.stages[index(op.stage)].actor;
 }
 
 std::span<const double> StepSums::block_of(std::int32_t actor) const {
-  return std::span(blocks_).subspan(static_cast<std::size_t>(actor) * block_.size(), block_.size());
+  return std::span(blocks_).subspan(index(actor) * block_.size(), block_.size());
 }
 
 // Tensor, squared norm, tensor, ...
 std::span<const double> StepSums::norms_of(std::int32_t actor) const {
-  return block_of(actor).subspan(losses_, 2 * norms_[static_cast<std::size_t>(actor)]);
+  return block_of(actor).subspan(losses_, 2 * norms_[index(actor)]);
 }
 
 }  // namespace penstock

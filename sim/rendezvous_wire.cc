@@ -2,15 +2,16 @@
 
 #include <span>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
 
 // The neighbouring transfers from `cursor` on.
 std::span<const Action> batch_at(const std::vector<Action>& list, std::int32_t cursor) {
-  std::size_t end = static_cast<std::size_t>(cursor);
+  std::size_t end = index(cursor);
   while (end < list.size() && is_transfer(list[end].kind)) ++end;
-  return std::span(list).subspan(static_cast<std::size_t>(cursor),
-                                 end - static_cast<std::size_t>(cursor));
+  return std::span(list).subspan(index(cursor), end - index(cursor));
 }
 
 }  // namespace
@@ -24,9 +25,9 @@ bool RendezvousWire::reach(Engine& engine, std::int32_t actor, std::int32_t curs
                            Nanoseconds now) {
   const std::span<const Action> batch = batch_at(engine.actions(actor), cursor);
   const auto size = static_cast<std::int32_t>(batch.size());
-  batches_[static_cast<std::size_t>(actor)] = {.size = size, .open = size};
+  batches_[index(actor)] = {.size = size, .open = size};
   for (const Action& action : batch) {
-    Meeting& meeting = meetings_[static_cast<std::size_t>(action.index)];
+    Meeting& meeting = meetings_[index(action.index)];
     if (action.kind == ActionKind::Send) meeting.sent = now;
     if (++meeting.ends < 2) continue;
     const Message& message = engine.message(action.index);
@@ -45,7 +46,7 @@ void RendezvousWire::handle(Engine& engine, std::int32_t message, Nanoseconds no
 }
 
 void RendezvousWire::leave(Engine& engine, std::int32_t actor, Nanoseconds now) {
-  Batch& batch = batches_[static_cast<std::size_t>(actor)];
+  Batch& batch = batches_[index(actor)];
   if (--batch.open == 0) engine.release(actor, batch.size, now);
 }
 
@@ -53,7 +54,7 @@ Wire::Waiting RendezvousWire::waits_for(const Engine& engine, std::int32_t actor
                                         std::int32_t cursor, std::int32_t message) const {
   if (message >= 0) return {message, engine.message(message).from};
   for (const Action& action : batch_at(engine.actions(actor), cursor)) {
-    if (meetings_[static_cast<std::size_t>(action.index)].ends == 2) continue;
+    if (meetings_[index(action.index)].ends == 2) continue;
     const Message& open = engine.message(action.index);
     return {action.index, open.from == actor ? open.to : open.from};
   }

@@ -1,5 +1,7 @@
 #include "stream_wire.h"
 
+#include "penstock/index.h"
+
 namespace penstock {
 
 StreamWire::StreamWire(const Program& program)
@@ -11,19 +13,19 @@ StreamWire::StreamWire(const Program& program)
 
 // To the next transfer of the actor's list.
 void StreamWire::advance(const Program& program, std::int32_t actor) {
-  const std::vector<Action>& list = program.actions[static_cast<std::size_t>(actor)];
+  const std::vector<Action>& list = program.actions[index(actor)];
   const auto size = static_cast<std::int32_t>(list.size());
   Stream& stream = this->stream(actor);
   stream.busy = false;
   do ++stream.cursor;
-  while (stream.cursor < size && !is_transfer(list[static_cast<std::size_t>(stream.cursor)].kind));
-  stream.head = stream.cursor < size ? list[static_cast<std::size_t>(stream.cursor)].index : -1;
+  while (stream.cursor < size && !is_transfer(list[index(stream.cursor)].kind));
+  stream.head = stream.cursor < size ? list[index(stream.cursor)].index : -1;
 }
 
 bool StreamWire::reach(Engine& engine, std::int32_t actor, std::int32_t cursor, Nanoseconds now) {
-  const Action& action = engine.actions(actor)[static_cast<std::size_t>(cursor)];
+  const Action& action = engine.actions(actor)[index(cursor)];
   if (action.kind == ActionKind::Receive) return true;  // the stream has its own pace
-  sent_[static_cast<std::size_t>(action.index)] = now;
+  sent_[index(action.index)] = now;
   try_head(engine, actor, now);
   return true;
 }
@@ -31,7 +33,7 @@ bool StreamWire::reach(Engine& engine, std::int32_t actor, std::int32_t cursor, 
 // Starts the transfer at the head of `actor`'s stream if it can start.
 void StreamWire::try_head(Engine& engine, std::int32_t actor, Nanoseconds now) {
   const std::int32_t head = stream(actor).head;
-  if (head < 0 || sent_[static_cast<std::size_t>(head)] == kNever) return;
+  if (head < 0 || sent_[index(head)] == kNever) return;
   const Message& message = engine.message(head);
   Stream& from = stream(message.from);
   Stream& to = stream(message.to);
@@ -42,7 +44,7 @@ void StreamWire::try_head(Engine& engine, std::int32_t actor, Nanoseconds now) {
   const Nanoseconds left = now + price.occupancy;
   engine.events().push_wire(left, message.from);
   engine.events().push_wire(left + price.latency, message.to);
-  engine.deliver(head, sent_[static_cast<std::size_t>(head)], now, left + price.latency);
+  engine.deliver(head, sent_[index(head)], now, left + price.latency);
 }
 
 void StreamWire::handle(Engine& engine, std::int32_t actor, Nanoseconds now) {
@@ -54,7 +56,7 @@ void StreamWire::handle(Engine& engine, std::int32_t actor, Nanoseconds now) {
 Wire::Waiting StreamWire::waits_for(const Engine& engine, std::int32_t, std::int32_t,
                                     std::int32_t message) const {
   const Message& wanted = engine.message(message);
-  if (sent_[static_cast<std::size_t>(message)] == kNever) return {message, wanted.from};
+  if (sent_[index(message)] == kNever) return {message, wanted.from};
   const std::int32_t end = stream(wanted.to).head != message ? wanted.to : wanted.from;
   const std::int32_t head = stream(end).head;
   const Message& ahead = engine.message(head);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "engine.h"
+#include "penstock/index.h"
 
 namespace penstock {
 
@@ -13,11 +14,11 @@ struct Engine::Wait {
 };
 
 Engine::Wait Engine::wait_of(std::int32_t actor) const {
-  const Lane& lane = lanes_[static_cast<std::size_t>(actor)];
-  const Action& action = actions(actor)[static_cast<std::size_t>(lane.cursor)];
+  const Lane& lane = lanes_[index(actor)];
+  const Action& action = actions(actor)[index(lane.cursor)];
   if (action.kind == ActionKind::AwaitRoom) {
-    const std::int32_t room = program_->computes[static_cast<std::size_t>(action.index)].room;
-    return {-1, program_->computes[static_cast<std::size_t>(room)].actor, room};
+    const std::int32_t room = program_->computes[index(action.index)].room;
+    return {-1, program_->computes[index(room)].actor, room};
   }
   if (action.kind == ActionKind::Compute || action.kind == ActionKind::Send ||
       action.kind == ActionKind::Receive) {
@@ -32,8 +33,8 @@ Engine::Wait Engine::wait_of(std::int32_t actor) const {
   const std::size_t here = meeting_of(action);
   for (std::int32_t other = 0; other < static_cast<std::int32_t>(lanes_.size()); ++other) {
     if (finished(other) || other == actor) continue;
-    const std::int32_t cursor = lanes_[static_cast<std::size_t>(other)].cursor;
-    const Action& at = actions(other)[static_cast<std::size_t>(cursor)];
+    const std::int32_t cursor = lanes_[index(other)].cursor;
+    const Action& at = actions(other)[index(cursor)];
     if (at.kind != action.kind || meeting_of(at) != here) return {-1, other};
   }
   return {};
@@ -43,15 +44,14 @@ std::string Engine::text_of(std::int32_t actor, const Wait& wait) const {
   if (wait.actor < 0) return fmt::format("actor {} cannot go on", actor);
   if (wait.room >= 0) {
     return fmt::format("actor {} waits for actor {} to start {}, until when its queue is full",
-                       actor, wait.actor,
-                       to_string(program_->computes[static_cast<std::size_t>(wait.room)].op));
+                       actor, wait.actor, to_string(program_->computes[index(wait.room)].op));
   }
   if (wait.message < 0) {
     return fmt::format("actor {} waits for actor {} at the step's end", actor, wait.actor);
   }
   const Message& message = this->message(wait.message);
-  const Op& op = program_->computes[static_cast<std::size_t>(message.producer)].op;
-  const std::string what = message.kind == OpKind::Forward ? "activation" : "gradient";
+  const Op& op = program_->computes[index(message.producer)].op;
+  const std::string_view what = tensor_name(message.kind);
   if (message.to == wait.actor) {
     return fmt::format("actor {} waits for actor {} to receive the {} of {}", actor, wait.actor,
                        what, to_string(op));
@@ -66,8 +66,8 @@ Error Engine::stuck() const {
   while (finished(actor)) ++actor;
   std::vector<std::int32_t> path;
   std::vector<bool> seen(lanes_.size());
-  while (actor >= 0 && !finished(actor) && !seen[static_cast<std::size_t>(actor)]) {
-    seen[static_cast<std::size_t>(actor)] = true;
+  while (actor >= 0 && !finished(actor) && !seen[index(actor)]) {
+    seen[index(actor)] = true;
     path.push_back(actor);
     actor = wait_of(actor).actor;
   }

@@ -3,15 +3,12 @@
 #include <cassert>
 #include <numeric>
 
+#include "penstock/index.h"
 #include "penstock/simulate.h"
 #include "prices.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // lanes[actor]: when it ended its last op.
 std::vector<Nanoseconds> sweep_computes(const Program& program, const Prices& prices) {

@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
+#include "penstock/index.h"
 #include "penstock/program.h"
 
 namespace penstock {
 namespace {
 
-std::string tensor_name(const Program& program, const Message& message) {
-  const Op& op = program.computes[static_cast<std::size_t>(message.producer)].op;
-  const bool forward = message.kind == OpKind::Forward;
-  return fmt::format("the {} of {}", forward ? "activation" : "gradient", to_string(op));
+std::string tensor_of(const Program& program, const Message& message) {
+  const Op& op = program.computes[index(message.producer)].op;
+  return fmt::format("the {} of {}", tensor_name(message.kind), to_string(op));
 }
 
 }  // namespace
@@ -16,27 +16,26 @@ std::string tensor_name(const Program& program, const Message& message) {
 std::string to_string(const Program& program, const Action& action) {
   switch (action.kind) {
     case ActionKind::Compute: {
-      const Compute& compute = program.computes[static_cast<std::size_t>(action.index)];
+      const Compute& compute = program.computes[index(action.index)];
       if (compute.awaits < 0) return to_string(compute.op);
-      const Message& message = program.messages[static_cast<std::size_t>(compute.awaits)];
+      const Message& message = program.messages[index(compute.awaits)];
       return fmt::format("{}, needs {} from actor {}", to_string(compute.op),
-                         tensor_name(program, message), message.from);
+                         tensor_of(program, message), message.from);
     }
     case ActionKind::Send: {
-      const Message& message = program.messages[static_cast<std::size_t>(action.index)];
-      return fmt::format("send of {} to actor {}", tensor_name(program, message), message.to);
+      const Message& message = program.messages[index(action.index)];
+      return fmt::format("send of {} to actor {}", tensor_of(program, message), message.to);
     }
     case ActionKind::Receive: {
-      const Message& message = program.messages[static_cast<std::size_t>(action.index)];
-      return fmt::format("receive of {} from actor {}", tensor_name(program, message),
-                         message.from);
+      const Message& message = program.messages[index(action.index)];
+      return fmt::format("receive of {} from actor {}", tensor_of(program, message), message.from);
     }
     case ActionKind::AwaitRoom:
       return fmt::format("room for the activation of {}",
-                         to_string(program.computes[static_cast<std::size_t>(action.index)].op));
+                         to_string(program.computes[index(action.index)].op));
     case ActionKind::ReduceGradients:
       return fmt::format("gradient reduction of stages {}",
-                         fmt::join(program.shared[static_cast<std::size_t>(action.index)], ", "));
+                         fmt::join(program.shared[index(action.index)], ", "));
     case ActionKind::GlobalNorm:
       return "exchange of gradient norms";
     case ActionKind::Update:

@@ -8,13 +8,10 @@
 #include <fmt/format.h>
 
 #include "order_place.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 constexpr std::int32_t kNowhere = -1;
 constexpr std::int32_t kOtherActor = -2;  // run, but only where its stage does not sit
@@ -28,14 +25,9 @@ class OrderCheck {
         dependencies_(dependencies),
         source_(source),
         problems_(problems),
-        route_of_(pipeline_.stages.size(), 0),
+        route_of_(route_of_stages(pipeline_)),
         microbatches_on_(pipeline_.routes.size()),
         place_(kOpKinds * index(dependencies.units()), kNowhere) {
-    for (std::size_t route = 0; route < pipeline_.routes.size(); ++route) {
-      for (const std::int32_t stage : pipeline_.routes[route]) {
-        route_of_[index(stage)] = static_cast<std::int32_t>(route);
-      }
-    }
     for (std::size_t m = 0; m < pipeline_.microbatches.size(); ++m) {
       microbatches_on_[index(pipeline_.microbatches[m].route)].push_back(
           static_cast<std::int32_t>(m));
@@ -65,7 +57,7 @@ class OrderCheck {
 
   // Where an op stands first in its actor's order.
   std::int32_t& place_of(const Op& op) {
-    return place_[kOpKinds * index(dependencies_.unit(op)) + static_cast<std::size_t>(op.kind)];
+    return place_[kOpKinds * index(dependencies_.unit(op)) + index(op.kind)];
   }
   std::int32_t place_of(Op op, OpKind kind) {
     op.kind = kind;
@@ -294,8 +286,8 @@ class OrderCheck {
 
   std::string why_after(const Op& op, const Op& input) const {
     if (op.stage != input.stage) {
-      const char* what = input.kind == OpKind::Forward ? "activation" : "gradient";
-      return fmt::format("stage {} needs the {} of stage {}", op.stage, what, input.stage);
+      return fmt::format("stage {} needs the {} of stage {}", op.stage, tensor_name(input.kind),
+                         input.stage);
     }
     if (op.kind == OpKind::BackwardWeight) return "a weight gradient needs its input gradient";
     if (op.kind == OpKind::Update) return "an update needs the gradients that it applies";

@@ -8,6 +8,7 @@
 #include "check_learning.h"
 #include "order_place.h"
 #include "penstock/depend.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
@@ -69,8 +70,8 @@ class PipelineCheck {
         problem(fmt::format("/stages/{}/actor", i),
                 fmt::format("actors are numbered from 0, and there are {}", pipeline_.actors),
                 "stage {} sits on actor {}, which does not exist", i, actor);
-      } else if (static_cast<std::size_t>(actor) < used.size()) {
-        used[static_cast<std::size_t>(actor)] = 1;
+      } else if (index(actor) < used.size()) {
+        used[index(actor)] = 1;
       }
     }
     if (size(schedule_.order) != pipeline_.actors) return;
@@ -94,7 +95,7 @@ class PipelineCheck {
         problem(fmt::format("/routes/{}/{}", route, i),
                 fmt::format("stages are 0 to {}", size(pipeline_.stages) - 1),
                 "route {} passes stage {}, which does not exist", route, stage);
-      } else if (++routes_of_[static_cast<std::size_t>(stage)] == 2) {
+      } else if (++routes_of_[index(stage)] == 2) {
         problem(fmt::format("/routes/{}/{}", route, i),
                 "a stage is on exactly one route, once; give a second route its own stages",
                 "stage {} is on a route already", stage);
@@ -107,7 +108,7 @@ class PipelineCheck {
     const Route& stages = pipeline_.routes[route];
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if (!exists(stages[i])) return;
-      const std::int32_t part = pipeline_.stages[static_cast<std::size_t>(stages[i])].part;
+      const std::int32_t part = pipeline_.stages[index(stages[i])].part;
       if (part == static_cast<std::int32_t>(i)) continue;
       problem(fmt::format("/stages/{}/part", stages[i]),
               "along a route the parts are 0, 1, 2, ..: the whole model in order",

@@ -8,16 +8,13 @@
 #include <fmt/format.h>
 
 #include "order_place.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::int32_t kNobody = -1;
 constexpr std::int32_t kSeveral = -2;
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // By stage: the one actor that runs its ops.
 std::vector<std::int32_t> runners_of(const Schedule& schedule) {

@@ -7,13 +7,10 @@
 #include <fmt/format.h>
 
 #include "order_place.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 constexpr std::int32_t kNone = -1;
 

@@ -7,13 +7,10 @@
 #include <fmt/format.h>
 
 #include "message_limit.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(OpKind kind) {
-  return static_cast<std::size_t>(kind);
-}
 
 double occupancy_ns(std::int64_t bytes, double bytes_per_s) {
   return bytes_per_s > 0 ? static_cast<double>(bytes) / bytes_per_s * 1e9 : 0;
@@ -27,7 +24,7 @@ Nanoseconds from_ms(double milliseconds) {
 }
 
 std::int64_t MessageCost::bytes_of(std::int32_t slice) const {
-  return slice_bytes.empty() ? bytes : slice_bytes[static_cast<std::size_t>(slice)];
+  return slice_bytes.empty() ? bytes : slice_bytes[index(slice)];
 }
 
 std::int64_t MessageCost::largest() const {
@@ -40,12 +37,12 @@ Nanoseconds MessageCost::occupancy(std::int64_t message_bytes) const {
 
 Nanoseconds Duration::at(std::int32_t microbatch, std::int32_t slice) const {
   if (varied.empty()) return base;
-  const auto& row = varied[microbatch_varies ? static_cast<std::size_t>(microbatch) : 0];
-  return row[static_cast<std::size_t>(slice)];
+  const auto& row = varied[microbatch_varies ? index(microbatch) : 0];
+  return row[index(slice)];
 }
 
 Nanoseconds CostTable::duration(const Op& op) const {
-  const StageCosts& costs = stages[static_cast<std::size_t>(op.stage)];
+  const StageCosts& costs = stages[index(op.stage)];
   if (op.kind == OpKind::Update) return costs.update;
   const auto at = [&](OpKind kind) {
     const std::optional<Duration>& duration = costs.op[index(kind)];
@@ -60,7 +57,7 @@ Nanoseconds CostTable::duration(const Op& op) const {
 
 CostTable uniform_costs(std::int32_t stages, const StageCosts& costs) {
   CostTable table;
-  table.stages.assign(static_cast<std::size_t>(stages), costs);
+  table.stages.assign(index(stages), costs);
   return table;
 }
 
@@ -69,7 +66,7 @@ std::vector<std::int64_t> kept_bytes(const CostTable& costs, const Pipeline& pip
   const auto input = [&](std::int32_t before) {
     std::int64_t bytes = 0;
     for (std::int32_t slice = 0; slice < pipeline.microbatches.front().slices(); ++slice) {
-      bytes += costs.stages[static_cast<std::size_t>(before)].message.bytes_of(slice);
+      bytes += costs.stages[index(before)].message.bytes_of(slice);
     }
     return bytes;
   };

@@ -2,13 +2,10 @@
 #include <fmt/format.h>
 
 #include "penstock/costs.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(OpKind kind) {
-  return static_cast<std::size_t>(kind);
-}
 
 // "stage 3", "stages 0 to 7".
 std::string stages_text(std::size_t first, std::size_t last) {
@@ -22,7 +19,7 @@ std::vector<bool> used_kinds(const Schedule& schedule) {
   for (const std::vector<Step>& steps : schedule.order) {
     for (const Step& step : steps) {
       if (step.op.kind == OpKind::Update) continue;  // free unless a price is given
-      used[static_cast<std::size_t>(step.op.stage) * kPassKinds + index(step.op.kind)] = true;
+      used[index(step.op.stage) * kPassKinds + index(step.op.kind)] = true;
     }
   }
   return used;
@@ -67,7 +64,7 @@ void report_missing_kinds(const CostTable& costs, const Schedule& schedule,
 // Why as many values as slices do not fit the microbatches; "" when they do.
 std::string misfit(std::size_t given, const Pipeline& pipeline) {
   for (std::size_t microbatch = 0; microbatch < pipeline.microbatches.size(); ++microbatch) {
-    const auto slices = static_cast<std::size_t>(pipeline.microbatches[microbatch].slices());
+    const auto slices = index(pipeline.microbatches[microbatch].slices());
     if (given == slices) continue;
     return fmt::format("gives {} slices, microbatch {} has {}", given, microbatch, slices);
   }
@@ -82,7 +79,7 @@ std::string misfit(const Duration& duration, const Pipeline& pipeline) {
                        pipeline.microbatches.size());
   }
   for (std::size_t microbatch = 0; microbatch < pipeline.microbatches.size(); ++microbatch) {
-    const auto slices = static_cast<std::size_t>(pipeline.microbatches[microbatch].slices());
+    const auto slices = index(pipeline.microbatches[microbatch].slices());
     const std::size_t given = duration.varied[duration.microbatch_varies ? microbatch : 0].size();
     if (given == slices) continue;
     return fmt::format("gives {} slices, microbatch {} has {}", given, microbatch, slices);

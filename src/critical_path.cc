@@ -5,6 +5,7 @@
 
 #include "idle_walk.h"
 #include "lanes.h"
+#include "penstock/index.h"
 #include "penstock/metrics.h"
 
 namespace penstock {
@@ -56,8 +57,8 @@ class Ends {
   }
 
   bool touches(const CriticalLink& link, std::int32_t actor) const {
-    if (link.span >= 0) return timeline_.spans[static_cast<std::size_t>(link.span)].actor == actor;
-    const Transfer& transfer = timeline_.transfers[static_cast<std::size_t>(link.transfer)];
+    if (link.span >= 0) return timeline_.spans[index(link.span)].actor == actor;
+    const Transfer& transfer = timeline_.transfers[index(link.transfer)];
     return transfer.from == actor || transfer.to == actor;
   }
 
@@ -70,15 +71,15 @@ class Queues {
  public:
   // `passed`, by transfer: whether the path has passed it.
   Queues(const Timeline& timeline, const std::vector<bool>& passed)
-      : timeline_(timeline), passed_(passed), by_actor_(static_cast<std::size_t>(timeline.actors)) {
+      : timeline_(timeline), passed_(passed), by_actor_(index(timeline.actors)) {
     std::vector<std::int32_t> order(timeline.transfers.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
       return transfer(a).start < transfer(b).start;
     });
     for (const std::int32_t i : order) {
-      by_actor_[static_cast<std::size_t>(transfer(i).from)].push_back(i);
-      by_actor_[static_cast<std::size_t>(transfer(i).to)].push_back(i);
+      by_actor_[index(transfer(i).from)].push_back(i);
+      by_actor_[index(transfer(i).to)].push_back(i);
     }
   }
 
@@ -98,24 +99,21 @@ class Queues {
  private:
   template <class Counts>
   std::int32_t ahead(std::int32_t i, std::int32_t actor, Counts counts) const {
-    const std::vector<std::int32_t>& queue = by_actor_[static_cast<std::size_t>(actor)];
+    const std::vector<std::int32_t>& queue = by_actor_[index(actor)];
     const Nanoseconds start = transfer(i).start;
     auto at = std::upper_bound(
         queue.begin(), queue.end(), start,
         [&](Nanoseconds time, std::int32_t other) { return time < transfer(other).start; });
     while (at != queue.begin()) {
       const std::int32_t before = *--at;
-      const bool earlier = transfer(before).start < start || before < i ||
-                           !passed_[static_cast<std::size_t>(before)];
+      const bool earlier = transfer(before).start < start || before < i || !passed_[index(before)];
       if (!earlier || !counts(transfer(before))) continue;
       return transfer(before).end >= start ? before : -1;
     }
     return -1;
   }
 
-  const Transfer& transfer(std::int32_t i) const {
-    return timeline_.transfers[static_cast<std::size_t>(i)];
-  }
+  const Transfer& transfer(std::int32_t i) const { return timeline_.transfers[index(i)]; }
 
   const Timeline& timeline_;
   const std::vector<bool>& passed_;
@@ -138,7 +136,7 @@ class WalkBack {
     CriticalLink link = last_to_end();
     while (!is_none(link) && path.size() < longest) {
       path.push_back(link);
-      if (link.transfer >= 0) passed_[static_cast<std::size_t>(link.transfer)] = true;
+      if (link.transfer >= 0) passed_[index(link.transfer)] = true;
       if (link.start <= begin) break;
       link = link.span >= 0 ? before_span(link.span) : before_transfer(link.transfer);
     }
@@ -147,10 +145,8 @@ class WalkBack {
   }
 
  private:
-  const Span& span(std::int32_t i) const { return timeline_.spans[static_cast<std::size_t>(i)]; }
-  const Transfer& transfer(std::int32_t i) const {
-    return timeline_.transfers[static_cast<std::size_t>(i)];
-  }
+  const Span& span(std::int32_t i) const { return timeline_.spans[index(i)]; }
+  const Transfer& transfer(std::int32_t i) const { return timeline_.transfers[index(i)]; }
 
   // As far as it explains a start at `until`.
   CriticalLink of_span(std::int32_t i, Nanoseconds until) const {
@@ -183,7 +179,7 @@ class WalkBack {
   // What the actor ran before, or the input (of the pair that holds `i`).
   CriticalLink before_span(std::int32_t i) {
     const Nanoseconds start = span(i).start;
-    const SpanRange lane = lanes_[static_cast<std::size_t>(span(i).actor)];
+    const SpanRange lane = lanes_[index(span(i).actor)];
     std::int32_t first = i;
     while (first > lane.first && span(first).overlaps_previous) --first;
     const CriticalLink own = first > lane.first ? of_span(first - 1, start) : CriticalLink{};
@@ -223,7 +219,7 @@ class WalkBack {
 
   // The span of its op, else the last that its sender ended by then.
   CriticalLink producer_of(const Transfer& it) const {
-    const SpanRange lane = lanes_[static_cast<std::size_t>(it.from)];
+    const SpanRange lane = lanes_[index(it.from)];
     const auto first = timeline_.spans.begin() + lane.first;
     const auto last =
         std::upper_bound(first, timeline_.spans.begin() + lane.last, it.ready,

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "order_place.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
@@ -31,17 +32,17 @@ using WaitGraph =
 
 // What has no result is of the same actor, and there in its order.
 bool lacks(const std::vector<std::uint8_t>& done, std::int32_t result) {
-  return result >= 0 && done[static_cast<std::size_t>(result)] == 0;
+  return result >= 0 && done[index(result)] == 0;
 }
 
 std::vector<std::uint8_t> results_of(const Schedule& schedule, const Dependencies& dependencies,
                                      const LinearOrder& stuck) {
-  std::vector<std::uint8_t> done(static_cast<std::size_t>(dependencies.results()), 0);
+  std::vector<std::uint8_t> done(index(dependencies.results()), 0);
   for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
     for (std::int32_t i = 0; i < stuck.taken[actor]; ++i) {
-      const Op& op = schedule.order[actor][static_cast<std::size_t>(i)].op;
+      const Op& op = schedule.order[actor][index(i)].op;
       const std::int32_t result = dependencies.result(op);
-      if (result >= 0) done[static_cast<std::size_t>(result)] = 1;
+      if (result >= 0) done[index(result)] = 1;
     }
   }
   return done;
@@ -50,9 +51,9 @@ std::vector<std::uint8_t> results_of(const Schedule& schedule, const Dependencie
 // The steps at which an actor cannot go on: one, or a pair.
 std::vector<Op> stuck_at(const std::vector<Step>& steps, std::int32_t first) {
   std::vector<Op> ops;
-  if (static_cast<std::size_t>(first) == steps.size()) return ops;
+  if (index(first) == steps.size()) return ops;
   const std::int32_t end = first + steps_together(steps, first);
-  for (std::int32_t i = first; i < end; ++i) ops.push_back(steps[static_cast<std::size_t>(i)].op);
+  for (std::int32_t i = first; i < end; ++i) ops.push_back(steps[index(i)].op);
   return ops;
 }
 
@@ -63,8 +64,7 @@ WaitGraph wait_graph(const Schedule& schedule, const Dependencies& dependencies,
   const std::vector<std::uint8_t> done = results_of(schedule, dependencies, stuck);
   WaitGraph graph(schedule.order.size());
   const auto add = [&](std::size_t actor, const Op& op, const Op& awaited, WaitFor what) {
-    const auto by = static_cast<std::size_t>(
-        schedule.pipeline.stages[static_cast<std::size_t>(awaited.stage)].actor);
+    const auto by = index(schedule.pipeline.stages[index(awaited.stage)].actor);
     boost::add_edge(actor, by, Wait{actor, op, awaited, by, what}, graph);
   };
   std::vector<std::vector<Op>> started;  // by actor: ops whose results find no room
@@ -82,8 +82,7 @@ WaitGraph wait_graph(const Schedule& schedule, const Dependencies& dependencies,
     for (const Op& op : started[actor]) {
       const std::optional<Op> room = dependencies.room_for(op);
       if (!room || !lacks(done, dependencies.result(*room))) continue;
-      const auto by = static_cast<std::size_t>(
-          schedule.pipeline.stages[static_cast<std::size_t>(room->stage)].actor);
+      const auto by = index(schedule.pipeline.stages[index(room->stage)].actor);
       const std::vector<Op>& there = started[by];
       if (std::find(there.begin(), there.end(), *room) != there.end()) continue;
       add(actor, op, *room, WaitFor::Start);

@@ -2,13 +2,15 @@
 
 #include <cassert>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
 
 std::vector<std::int64_t> slices_by_route(const Pipeline& pipeline) {
   std::vector<std::int64_t> slices(pipeline.routes.size(), 0);
   for (const Microbatch& microbatch : pipeline.microbatches) {
-    slices[static_cast<std::size_t>(microbatch.route)] += microbatch.slices();
+    slices[index(microbatch.route)] += microbatch.slices();
   }
   return slices;
 }

@@ -10,6 +10,7 @@
 
 #include "draw_cells.h"
 #include "draw_scale.h"
+#include "penstock/index.h"
 #include "report/units.h"
 
 namespace penstock {
@@ -58,10 +59,10 @@ void draw_cell(const Cell& cell, const Scale& scale, bool color, Row& row) {
   const std::string name = name_within(cell, scale, end - begin, color);
   const char fill = is_other_route(cell) ? kOtherRoute : row_of(cell.look).fill;
   for (int i = begin; i < end; ++i) {
-    const auto column = static_cast<std::size_t>(i - begin);
-    row[static_cast<std::size_t>(i)] = {column < name.size() ? name[column] : (color ? ' ' : fill),
-                                        static_cast<std::int32_t>(cell.look), is_later_stage(cell),
-                                        is_other_route_at(cell, scale.shows_stages, name, column)};
+    const auto column = index(i - begin);
+    row[index(i)] = {column < name.size() ? name[column] : (color ? ' ' : fill),
+                     static_cast<std::int32_t>(cell.look), is_later_stage(cell),
+                     is_other_route_at(cell, scale.shows_stages, name, column)};
   }
 }
 
@@ -72,7 +73,7 @@ struct Mix {
 };
 
 std::vector<Mix> mixes(std::span<const Cell> cells, const Scale& scale) {
-  std::vector<Mix> mixes(static_cast<std::size_t>(scale.columns));
+  std::vector<Mix> mixes(index(scale.columns));
   for (Mix& mix : mixes) mix.share[kLooks] = 1;
   for (const Cell& cell : cells) {
     const double begin = static_cast<double>(cell.start) / scale.column;
@@ -80,7 +81,7 @@ std::vector<Mix> mixes(std::span<const Cell> cells, const Scale& scale) {
     const auto look = static_cast<std::size_t>(cell.look);
     for (int i = static_cast<int>(begin); i < scale.columns && i < end; ++i) {
       const double covered = std::min(end, i + 1.0) - std::max(begin, static_cast<double>(i));
-      Mix& mix = mixes[static_cast<std::size_t>(i)];
+      Mix& mix = mixes[index(i)];
       mix.share[look] += covered;
       mix.share[kLooks] -= covered;
       mix.glyph[look] = {letter(cell), static_cast<std::int32_t>(look), is_later_stage(cell),
@@ -136,9 +137,9 @@ std::string axis(const Chart& chart, const Scale& scale) {
   std::string line;
   for (const Nanoseconds t : ticks(chart, scale.column * kLeastGap)) {
     const std::string tick = fmt::format("|{:.6g}", static_cast<double>(t) / unit.nanoseconds);
-    const auto at = static_cast<std::size_t>(scale.at(t));
+    const auto at = index(scale.at(t));
     if (at < line.size() + (line.empty() ? 0 : 1)) continue;
-    if (at + tick.size() > static_cast<std::size_t>(scale.columns)) break;
+    if (at + tick.size() > index(scale.columns)) break;
     line.resize(at, ' ');
     line += tick;
   }
@@ -147,7 +148,7 @@ std::string axis(const Chart& chart, const Scale& scale) {
 
 Row row_of_actor(std::span<const Cell> cells, const Scale& scale, bool color) {
   if (scale.is_overview) return draw_overview(cells, scale);
-  Row row(static_cast<std::size_t>(scale.columns));
+  Row row(index(scale.columns));
   for (const Cell& cell : cells) draw_cell(cell, scale, color, row);
   return row;
 }
@@ -158,7 +159,7 @@ std::string trimmed(std::string line) {
 }
 
 std::string clipped(std::string line, int columns) {
-  const auto most = static_cast<std::size_t>(std::max(columns, 0));
+  const auto most = index(std::max(columns, 0));
   if (line.size() > most) line.resize(most);
   return line;
 }
@@ -210,14 +211,14 @@ std::string legend(const Chart& chart, const Scale& scale, const DrawOptions& op
 // Title and scale, on one line where both fit.
 std::string heading(const Timeline& timeline, const Chart& chart, const Scale& scale, int columns) {
   const TimeUnit unit = time_unit(chart.length);
-  const std::string left = title(timeline, chart, static_cast<std::size_t>(std::max(columns, 0)));
+  const std::string left = title(timeline, chart, index(std::max(columns, 0)));
   const std::string right =
       fmt::format("1 column = {:.4g} {}", scale.column / unit.nanoseconds, unit.name);
   const std::size_t both = left.size() + 2 + right.size();
-  if (both > static_cast<std::size_t>(std::max(columns, 0))) {
+  if (both > index(std::max(columns, 0))) {
     return clipped(left, columns) + '\n' + clipped(right, columns) + '\n';
   }
-  return left + std::string(static_cast<std::size_t>(columns) - both + 2, ' ') + right + '\n';
+  return left + std::string(index(columns) - both + 2, ' ') + right + '\n';
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "penstock/files.h"
 #include "penstock/formats.h"
 #include "penstock/generate.h"
+#include "penstock/index.h"
 #include "problem_list.h"
 
 namespace penstock {
@@ -81,7 +82,7 @@ void fill_in_lengths(std::vector<std::int32_t>& slices, std::int32_t sequence) {
       std::any_of(slices.begin(), slices.end(), [](std::int32_t tokens) { return tokens != 1; });
   if (are_known || count > sequence) return;
   for (std::int32_t i = 0; i < count; ++i) {
-    slices[static_cast<std::size_t>(i)] = sequence / count + (i < sequence % count ? 1 : 0);
+    slices[index(i)] = sequence / count + (i < sequence % count ? 1 : 0);
   }
 }
 
@@ -112,17 +113,15 @@ Schedule from_file(const Experiment& experiment) {
   Schedule schedule = read_named_schedule(read_file(path), path);
   std::vector<Problem> problems = check(schedule, path);
   const Pipeline& pipeline = schedule.pipeline;
-  compare_size(experiment, "parallel/pipeline",
-               static_cast<std::size_t>(experiment.parallel.pipeline),
-               static_cast<std::size_t>(pipeline.actors), "actors", problems);
+  compare_size(experiment, "parallel/pipeline", index(experiment.parallel.pipeline),
+               index(pipeline.actors), "actors", problems);
   if (experiment.parallel.chunks > 1) {
     compare_size(experiment, "parallel/chunks",
-                 static_cast<std::size_t>(experiment.parallel.pipeline) *
-                     static_cast<std::size_t>(experiment.parallel.chunks),
+                 index(experiment.parallel.pipeline) * index(experiment.parallel.chunks),
                  pipeline.stages.size(), "stages", problems);
   }
-  compare_size(experiment, "batch", static_cast<std::size_t>(experiment.microbatches()),
-               pipeline.microbatches.size(), "microbatches", problems);
+  compare_size(experiment, "batch", index(experiment.microbatches()), pipeline.microbatches.size(),
+               "microbatches", problems);
   cut_sequences(experiment, schedule.pipeline, problems);
   if (!problems.empty()) throw Error(std::move(problems));
   return schedule;
@@ -133,7 +132,7 @@ Schedule from_file(const Experiment& experiment) {
 std::optional<CostTable> Experiment::costs(std::int32_t stages) const {
   if (!uniform_costs) return cost_table;
   CostTable costs = *uniform_costs;
-  costs.stages.assign(static_cast<std::size_t>(stages), uniform_costs->stages.front());
+  costs.stages.assign(index(stages), uniform_costs->stages.front());
   return costs;
 }
 

@@ -12,9 +12,7 @@ namespace {
 
 // The stage that made what `transfer` carries.
 std::string what_is_sent(const Transfer& transfer) {
-  return fmt::format("the {} of stage {}",
-                     transfer.kind == OpKind::Forward ? "activation" : "gradient",
-                     transfer.op.stage);
+  return fmt::format("the {} of stage {}", tensor_name(transfer.kind), transfer.op.stage);
 }
 
 // "until 2F0 ended, channel 1>2 busy 20 us, 100 us on the way": what the wait from `begin` to `end`

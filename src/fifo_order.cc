@@ -6,12 +6,10 @@
 #include <map>
 #include <tuple>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 using Key = std::tuple<std::int32_t, std::int32_t, OpKind>;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lanes.h"
+#include "penstock/index.h"
 #include "penstock/metrics.h"
 #include "penstock/timeline.h"
 
@@ -16,10 +17,10 @@ inline std::int32_t binding_transfer(const Timeline& timeline, std::int32_t firs
                                      std::int32_t last) {
   std::int32_t binding = -1;
   for (std::int32_t i = first; i < last; ++i) {
-    const std::int32_t input = timeline.spans[static_cast<std::size_t>(i)].awaits;
+    const std::int32_t input = timeline.spans[index(i)].awaits;
     if (input < 0) continue;
-    if (binding < 0 || timeline.transfers[static_cast<std::size_t>(input)].end >
-                           timeline.transfers[static_cast<std::size_t>(binding)].end) {
+    if (binding < 0 ||
+        timeline.transfers[index(input)].end > timeline.transfers[index(binding)].end) {
       binding = input;
     }
   }
@@ -69,14 +70,13 @@ class IdleWalk {
     while (last_op_ > lane.first && !is_op(last_op_ - 1)) --last_op_;
     for (std::int32_t first = lane.first; first < lane.last;) {
       const std::int32_t last = end_of_pair(timeline_, first, lane.last);
-      const Span& span = timeline_.spans[static_cast<std::size_t>(first)];
+      const Span& span = timeline_.spans[index(first)];
       now_.span = first;
       now_.transfer = binding_transfer(timeline_, first, last);
       gap_before(span, first == lane.first);
-      const bool collective = span.kind != ActionKind::Compute && span.kind != ActionKind::Update;
-      if (collective) until(span.end, IdleCause::Collective);
+      if (!is_work(span.kind)) until(span.end, IdleCause::Collective);
       for (; first < last; ++first) {
-        at_ = std::max(at_, timeline_.spans[static_cast<std::size_t>(first)].end);
+        at_ = std::max(at_, timeline_.spans[index(first)].end);
       }
     }
     now_.span = -1;
@@ -87,14 +87,13 @@ class IdleWalk {
   // Where steps overlap, each actor's step is from its own start to its next.
   Window window_of_lane(SpanRange lane) const {
     if (timeline_.period == 0) return window_;
-    const Nanoseconds begin = lane.first == lane.last
-                                  ? window_.begin
-                                  : timeline_.spans[static_cast<std::size_t>(lane.first)].start;
+    const Nanoseconds begin =
+        lane.first == lane.last ? window_.begin : timeline_.spans[index(lane.first)].start;
     return {begin, begin + timeline_.period};
   }
 
   bool is_op(std::int32_t span) const {
-    return timeline_.spans[static_cast<std::size_t>(span)].kind == ActionKind::Compute;
+    return timeline_.spans[index(span)].kind == ActionKind::Compute;
   }
 
   void gap_before(const Span& span, bool first_of_actor) {
@@ -105,7 +104,7 @@ class IdleWalk {
       return until(span.start, IdleCause::Collective);
     }
     if (now_.transfer >= 0 && span.start > at_) {
-      const Transfer& input = timeline_.transfers[static_cast<std::size_t>(now_.transfer)];
+      const Transfer& input = timeline_.transfers[index(now_.transfer)];
       const GapParts parts = parts_of_gap(input, at_, span.start);
       until(parts.sent, IdleCause::Dependency);
       until(parts.started, IdleCause::Blocked);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "penstock/index.h"
 #include "penstock/timeline.h"
 
 namespace penstock {
@@ -17,13 +18,13 @@ struct SpanRange {
 
 // By actor; an actor without spans has an empty range.
 inline std::vector<SpanRange> lanes_of(const Timeline& timeline) {
-  std::vector<SpanRange> lanes(static_cast<std::size_t>(timeline.actors));
+  std::vector<SpanRange> lanes(index(timeline.actors));
   const auto size = static_cast<std::int32_t>(timeline.spans.size());
   for (std::int32_t first = 0; first < size;) {
-    const std::int32_t actor = timeline.spans[static_cast<std::size_t>(first)].actor;
+    const std::int32_t actor = timeline.spans[index(first)].actor;
     std::int32_t last = first + 1;
-    while (last < size && timeline.spans[static_cast<std::size_t>(last)].actor == actor) ++last;
-    lanes[static_cast<std::size_t>(actor)] = {first, last};
+    while (last < size && timeline.spans[index(last)].actor == actor) ++last;
+    lanes[index(actor)] = {first, last};
     first = last;
   }
   return lanes;
@@ -32,7 +33,7 @@ inline std::vector<SpanRange> lanes_of(const Timeline& timeline) {
 // The end of the pair (or single span) that begins at `first`.
 inline std::int32_t end_of_pair(const Timeline& timeline, std::int32_t first, std::int32_t last) {
   std::int32_t end = first + 1;
-  while (end < last && timeline.spans[static_cast<std::size_t>(end)].overlaps_previous) ++end;
+  while (end < last && timeline.spans[index(end)].overlaps_previous) ++end;
   return end;
 }
 

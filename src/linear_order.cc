@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
 
@@ -14,7 +16,7 @@ class ActorSet {
   explicit ActorSet(std::size_t actors) : words_((actors + 63) / 64, 0) {}
 
   void add(std::int32_t actor) {
-    const std::size_t word = static_cast<std::size_t>(actor) / 64;
+    const std::size_t word = index(actor) / 64;
     words_[word] |= std::uint64_t{1} << (actor % 64);
     lowest_ = std::min(lowest_, word);
     ++size_;
@@ -45,10 +47,10 @@ class Walk {
         now_(schedule.order.size()),
         later_(schedule.order.size()),
         awaits_(schedule.order.size(), -1),
-        done_(static_cast<std::size_t>(dependencies.results()), 0) {
+        done_(index(dependencies.results()), 0) {
     if (dependencies.has_queues()) {
       holds_.resize(schedule.order.size(), 0);
-      queues_.resize(static_cast<std::size_t>(dependencies.units()));
+      queues_.resize(index(dependencies.units()));
     }
     order_.taken.resize(schedule.order.size(), 0);
     std::size_t steps = 0;
@@ -77,13 +79,13 @@ class Walk {
   };
 
   void visit(std::int32_t actor) {
-    const std::vector<Step>& steps = schedule_.order[static_cast<std::size_t>(actor)];
-    const std::int32_t taken = order_.taken[static_cast<std::size_t>(actor)];
+    const std::vector<Step>& steps = schedule_.order[index(actor)];
+    const std::int32_t taken = order_.taken[index(actor)];
     const std::int32_t end = taken + steps_together(steps, taken);
-    const bool has_started = !holds_.empty() && holds_[static_cast<std::size_t>(actor)] != 0;
+    const bool has_started = !holds_.empty() && holds_[index(actor)] != 0;
     for (std::int32_t i = taken; i < end && !has_started; ++i) {
-      const std::int32_t missing = first_missing(steps[static_cast<std::size_t>(i)].op);
-      awaits_[static_cast<std::size_t>(actor)] = missing;
+      const std::int32_t missing = first_missing(steps[index(i)].op);
+      awaits_[index(actor)] = missing;
       if (missing >= 0) return;
     }
     if (!has_started) order_.actors.insert(order_.actors.end(), index(end - taken), actor);
@@ -91,15 +93,13 @@ class Walk {
     take(actor, end);
   }
 
-  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
-
   // The steps of `actor` up to `end` are over.
   void take(std::int32_t actor, std::int32_t end) {
-    const std::vector<Step>& steps = schedule_.order[static_cast<std::size_t>(actor)];
-    std::int32_t& taken = order_.taken[static_cast<std::size_t>(actor)];
+    const std::vector<Step>& steps = schedule_.order[index(actor)];
+    std::int32_t& taken = order_.taken[index(actor)];
     left_ -= index(end - taken);
-    for (; taken < end; ++taken) publish(steps[static_cast<std::size_t>(taken)].op, actor);
-    if (static_cast<std::size_t>(taken) < steps.size()) later_.add(actor);
+    for (; taken < end; ++taken) publish(steps[index(taken)].op, actor);
+    if (index(taken) < steps.size()) later_.add(actor);
   }
 
   // Whether the results of the actor's steps [first, end), which have started, find room.
@@ -136,7 +136,7 @@ class Walk {
     std::int32_t missing = -1;
     dependencies_.visit_inputs(op, [&](const Op& input) {
       const std::int32_t result = dependencies_.result(input);
-      if (result >= 0 && done_[static_cast<std::size_t>(result)] == 0) missing = result;
+      if (result >= 0 && done_[index(result)] == 0) missing = result;
     });
     return missing;
   }
@@ -144,12 +144,12 @@ class Walk {
   void publish(const Op& op, std::int32_t actor) {
     const std::int32_t result = dependencies_.result(op);
     if (result < 0) return;
-    done_[static_cast<std::size_t>(result)] = 1;
+    done_[index(result)] = 1;
     const std::int32_t stage = dependencies_.receiver(op);
     if (stage < 0) return;
-    const std::int32_t user = schedule_.pipeline.stages[static_cast<std::size_t>(stage)].actor;
-    if (awaits_[static_cast<std::size_t>(user)] != result) return;
-    awaits_[static_cast<std::size_t>(user)] = -1;
+    const std::int32_t user = schedule_.pipeline.stages[index(stage)].actor;
+    if (awaits_[index(user)] != result) return;
+    awaits_[index(user)] = -1;
     wake(user, actor);
   }
 

@@ -6,22 +6,19 @@
 #include "idle_walk.h"
 #include "lanes.h"
 #include "memory_walk.h"
+#include "penstock/index.h"
 #include "weight_versions.h"
 
 namespace penstock {
 namespace {
-
-bool is_busy(ActionKind kind) {
-  return kind == ActionKind::Compute || kind == ActionKind::Update;
-}
 
 // The time in which at least one op or update runs: a pair counts once.
 Nanoseconds busy_time(const Timeline& timeline, SpanRange lane) {
   Nanoseconds busy = 0;
   Nanoseconds covered = std::numeric_limits<Nanoseconds>::min();
   for (std::int32_t i = lane.first; i < lane.last; ++i) {
-    const Span& span = timeline.spans[static_cast<std::size_t>(i)];
-    if (!is_busy(span.kind) || span.end <= covered) continue;
+    const Span& span = timeline.spans[index(i)];
+    if (!is_work(span.kind) || span.end <= covered) continue;
     busy += span.end - std::max(span.start, covered);
     covered = span.end;
   }
@@ -33,9 +30,9 @@ Nanoseconds actor_span(const Timeline& timeline, SpanRange lane) {
   if (lane.first == lane.last) return 0;
   Nanoseconds end = 0;
   for (std::int32_t i = lane.first; i < lane.last; ++i) {
-    end = std::max(end, timeline.spans[static_cast<std::size_t>(i)].end);
+    end = std::max(end, timeline.spans[index(i)].end);
   }
-  return end - timeline.spans[static_cast<std::size_t>(lane.first)].start;
+  return end - timeline.spans[index(lane.first)].start;
 }
 
 void measure_memory(const Timeline& timeline, const std::vector<SpanRange>& lanes,
@@ -58,7 +55,7 @@ void measure_memory(const Timeline& timeline, const std::vector<SpanRange>& lane
 Nanoseconds recompute_time(const Timeline& timeline, SpanRange lane) {
   Nanoseconds time = 0;
   for (std::int32_t i = lane.first; i < lane.last; ++i) {
-    const Span& span = timeline.spans[static_cast<std::size_t>(i)];
+    const Span& span = timeline.spans[index(i)];
     const bool again = span.kind == ActionKind::Compute && span.op.kind == OpKind::Recompute;
     if (again) time += span.end - span.start;
   }
@@ -90,8 +87,8 @@ Metrics measure(const Timeline& timeline) {
     longest = std::max(longest, static_cast<double>(actor_span(timeline, lanes[actor])));
   }
   IdleWalk(timeline, [&](const Idle& idle) {
-    metrics.actors[static_cast<std::size_t>(idle.actor)]
-        .idle[static_cast<std::size_t>(idle.cause)] += idle.end - idle.start;
+    metrics.actors[index(idle.actor)].idle[static_cast<std::size_t>(idle.cause)] +=
+        idle.end - idle.start;
   }).run();
   measure_memory(timeline, lanes, metrics.actors);
   metrics.utilization = ratio(busy, makespan);

@@ -1,32 +1,23 @@
 #include "penstock/op.h"
 
-#include <charconv>
+#include "penstock/index.h"
+#include "penstock/number_text.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::string_view kLetters = "FBIWRU";
 
-// Reads digits from the front of `text`; nullopt when there are none or they overflow.
-std::optional<std::int32_t> take_number(std::string_view& text) {
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{}) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
-}
-
 }  // namespace
 
 char letter(OpKind kind) {
-  return kLetters[static_cast<std::size_t>(kind)];
+  return kLetters[index(kind)];
 }
 
 std::string_view name(OpKind kind) {
   constexpr std::string_view kNames[] = {"forward",         "backward",  "backward_input",
                                          "backward_weight", "recompute", "update"};
-  return kNames[static_cast<std::size_t>(kind)];
+  return kNames[index(kind)];
 }
 
 std::string to_string(const Op& op) {

@@ -1,7 +1,10 @@
 #include "penstock/pipeline.h"
 
+#include <algorithm>
 #include <cassert>
 #include <numeric>
+
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
@@ -13,7 +16,7 @@ std::vector<std::int32_t> neighbours(const Pipeline& pipeline, std::ptrdiff_t st
     const auto length = static_cast<std::ptrdiff_t>(route.size());
     for (std::ptrdiff_t i = 0; i < length; ++i) {
       const std::ptrdiff_t j = i + step;
-      if (j >= 0 && j < length) neighbour[static_cast<std::size_t>(route[i])] = route[j];
+      if (j >= 0 && j < length) neighbour[index(route[i])] = route[j];
     }
   }
   return neighbour;
@@ -31,7 +34,7 @@ Pipeline one_route(std::int32_t actors, std::int32_t chunks, std::int32_t microb
   }
   pipeline.routes.emplace_back(pipeline.stages.size());
   std::iota(pipeline.routes[0].begin(), pipeline.routes[0].end(), 0);
-  pipeline.microbatches.resize(static_cast<std::size_t>(microbatches));
+  pipeline.microbatches.resize(index(microbatches));
   return pipeline;
 }
 
@@ -54,6 +57,21 @@ std::vector<std::int32_t> next_on_route(const Pipeline& pipeline) {
 
 std::vector<std::int32_t> previous_on_route(const Pipeline& pipeline) {
   return neighbours(pipeline, -1);
+}
+
+std::vector<std::int32_t> route_of_stages(const Pipeline& pipeline) {
+  std::vector<std::int32_t> route_of(pipeline.stages.size(), 0);
+  for (std::size_t route = 0; route < pipeline.routes.size(); ++route) {
+    for (const std::int32_t stage : pipeline.routes[route]) {
+      route_of[index(stage)] = static_cast<std::int32_t>(route);
+    }
+  }
+  return route_of;
+}
+
+bool is_sliced(const Pipeline& pipeline) {
+  return std::any_of(pipeline.microbatches.begin(), pipeline.microbatches.end(),
+                     [](const Microbatch& microbatch) { return microbatch.slices() > 1; });
 }
 
 }  // namespace penstock

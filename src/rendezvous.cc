@@ -3,12 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 class Meeting {
  public:

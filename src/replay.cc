@@ -2,16 +2,18 @@
 
 #include <cassert>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
 
 std::size_t slices_of(const Timeline& timeline, std::size_t microbatch) {
-  return timeline.slices.empty() ? 1 : static_cast<std::size_t>(timeline.slices[microbatch]);
+  return timeline.slices.empty() ? 1 : index(timeline.slices[microbatch]);
 }
 
 // Room for every (microbatch, slice), as zeros.
 std::vector<std::vector<Nanoseconds>> empty_table(const Timeline& timeline) {
-  std::vector<std::vector<Nanoseconds>> table(static_cast<std::size_t>(timeline.microbatches));
+  std::vector<std::vector<Nanoseconds>> table(index(timeline.microbatches));
   for (std::size_t m = 0; m < table.size(); ++m) table[m].resize(slices_of(timeline, m));
   return table;
 }
@@ -27,7 +29,7 @@ void take_updates(const Timeline& measured, CostTable& costs) {
   std::vector<Nanoseconds> count(costs.stages.size(), 0);
   for (const Span& span : measured.spans) {
     if (!is_update(span)) continue;
-    const auto stage = static_cast<std::size_t>(span.op.stage);
+    const auto stage = index(span.op.stage);
     total[stage] += span.end - span.start;
     ++count[stage];
   }
@@ -46,11 +48,9 @@ CostTable replay_costs(const Timeline& measured, const CostTable& profile) {
   for (const Span& span : measured.spans) {
     const Nanoseconds duration = span.end - span.start;
     if (span.kind != ActionKind::Compute || is_update(span)) continue;
-    auto& known = costs.stages[static_cast<std::size_t>(span.op.stage)]
-                      .op[static_cast<std::size_t>(span.op.kind)];
+    auto& known = costs.stages[index(span.op.stage)].op[index(span.op.kind)];
     if (!known) known = Duration{.varied = empty_table(measured), .microbatch_varies = true};
-    known->varied[static_cast<std::size_t>(span.op.microbatch)]
-                 [static_cast<std::size_t>(span.op.slice)] = duration;
+    known->varied[index(span.op.microbatch)][index(span.op.slice)] = duration;
   }
   return costs;
 }

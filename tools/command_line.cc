@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "penstock/nearest.h"
+#include "penstock/number_text.h"
 #include "words.h"
 
 namespace penstock {

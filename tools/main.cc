@@ -42,9 +42,7 @@ const Verb* find_verb(std::string_view name) {
 }
 
 int unknown_verb(const std::string& word) {
-  std::vector<std::string_view> names;
-  for (const Verb& verb : verbs()) names.push_back(verb.name);
-  complain(fmt::format("unknown verb '{}'; {}", word, did_you_mean(word, names)));
+  complain(fmt::format("unknown verb '{}'; {}", word, did_you_mean(word, verbs(), &Verb::name)));
   return kWrongUsage;
 }
 

@@ -12,6 +12,7 @@
 #include "penstock/lowering.h"
 #include "penstock/nearest.h"
 #include "search_input.h"
+#include "words.h"
 
 namespace penstock {
 namespace {
@@ -19,11 +20,9 @@ namespace {
 std::map<std::string, std::string> key_values(const std::vector<std::string>& words) {
   std::map<std::string, std::string> values;
   for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw UsageError(fmt::format("--option takes k=v, not '{}'", word));
-    }
-    values[word.substr(0, equals)] = word.substr(equals + 1);
+    const auto setting = key_value(word);
+    if (!setting) throw UsageError(fmt::format("--option takes k=v, not '{}'", word));
+    values[std::string(setting->first)] = setting->second;
   }
   return values;
 }
@@ -37,9 +36,10 @@ bool names_a_generator(const std::string& word) {
 Format format_of(const Arguments& arguments, std::string_view name) {
   const std::string& text = arguments.text(name);
   if (const auto format = parse_format(text)) return *format;
-  std::vector<std::string_view> known = {"json",          "text",        "sailsg",
-                                         "torch-compute", "torch-comms", "torch-fsdp"};
-  if (name == "from") known.push_back("torch-old");
+  std::vector<std::string_view> known;
+  for (const Format format : formats()) {
+    if (name == "from" || format != Format::TorchOld) known.push_back(penstock::name(format));
+  }
   throw UsageError(
       fmt::format("--{}: no format is called '{}'; {}", name, text, did_you_mean(text, known)));
 }
@@ -61,10 +61,8 @@ std::optional<Format> format_from(const Arguments& arguments) {
 MessagePlacement lowering_from(const Arguments& arguments) {
   const std::string& text = arguments.text("lowering");
   if (const auto placement = parse_lowering(text)) return *placement;
-  std::vector<std::string_view> known;
-  for (const LoweringPolicy& policy : lowering_policies()) known.push_back(policy.name);
-  throw UsageError(
-      fmt::format("--lowering: no policy is called '{}'; {}", text, did_you_mean(text, known)));
+  throw UsageError(fmt::format("--lowering: no policy is called '{}'; {}", text,
+                               did_you_mean(text, lowering_policies(), &LoweringPolicy::name)));
 }
 
 std::optional<Synchronization> synchronization_from(const Arguments& arguments) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "penstock/nearest.h"
+#include "penstock/number_text.h"
 #include "schedule_input.h"
 #include "words.h"
 

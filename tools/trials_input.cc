@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "penstock/error.h"
+#include "penstock/number_text.h"
 #include "schedule_input.h"
 #include "words.h"
 
@@ -13,15 +14,14 @@ namespace penstock {
 namespace {
 
 void set(GenerateOptions& options, std::string_view piece) {
-  const std::size_t equals = piece.find('=');
-  if (equals == std::string::npos || equals == 0) {
+  const auto setting = key_value(piece);
+  if (!setting) {
     throw UsageError(fmt::format("--schedule: '{}' is not key=value, as chunks=2", piece));
   }
-  const std::string key(piece.substr(0, equals));
-  const std::string value(piece.substr(equals + 1));
+  const auto& [key, value] = *setting;
   const bool is_size = key == "chunks" || key == "slices";
   if (!is_size) {
-    options.option[key] = value;
+    options.option[std::string(key)] = value;
     return;
   }
   const auto number = parse_number<std::int32_t>(value);

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
-#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -21,14 +20,12 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
   return pieces;
 }
 
-// The number that the whole of `text` spells, if Value can hold it.
-template <class Value>
-std::optional<Value> parse_number(std::string_view text) {
-  Value value{};
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc{} || end != last) return std::nullopt;
-  return value;
+// "chunks=2" is {"chunks", "2"}; nullopt without a '=' behind something. Views into `text`.
+inline std::optional<std::pair<std::string_view, std::string_view>> key_value(
+    std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "model/gemm.h"
 #include "penstock/error.h"
+#include "penstock/index.h"
 
 namespace penstock {
 
@@ -31,7 +32,7 @@ void check_ends(const RunPlan& plan) {
   const Pipeline& pipeline = plan.program.schedule.pipeline;
   const std::vector<std::int32_t>& first = plan.split.first;
   const auto part_of = [&](std::int32_t stage) {
-    return static_cast<std::size_t>(pipeline.stages[static_cast<std::size_t>(stage)].part);
+    return index(pipeline.stages[index(stage)].part);
   };
   for (const Route& route : pipeline.routes) {
     const std::size_t begin = part_of(route.front());
@@ -49,7 +50,7 @@ void check_ends(const RunPlan& plan) {
 StageWork work_of(const RunPlan& plan, const std::vector<StageWindows>& windows,
                   std::size_t stage) {
   const Pipeline& pipeline = plan.program.schedule.pipeline;
-  const auto part = static_cast<std::size_t>(pipeline.stages[stage].part);
+  const auto part = index(pipeline.stages[stage].part);
   StageWork work{.blocks = {plan.split.first[part], plan.split.first[part + 1]},
                  .windows = windows[stage],
                  .combine = pipeline.learning.combine};
@@ -105,13 +106,13 @@ class StepTokens {
   StepTokens(const RunPlan& plan, std::span<const TokenSlice> slices)
       : windows_(open_tokens(plan.train), plan.batch.sequence),
         global_(plan.batch.global),
-        window_(static_cast<std::size_t>(plan.batch.sequence) + 1),
+        window_(index(plan.batch.sequence) + 1),
         slices_(slices.begin(), slices.end()) {
     const auto used = std::int64_t{plan.train.steps} * global_;
     windows_.check(std::max(used, std::int64_t{global_}), plan.model->vocabulary);
     for (const TokenSlice& slice : slices_) {
       row_.push_back(ids_.size());
-      ids_.resize(ids_.size() + static_cast<std::size_t>(slice.rows()));
+      ids_.resize(ids_.size() + index(slice.rows()));
     }
     targets_.resize(ids_.size());
   }
@@ -131,7 +132,7 @@ class StepTokens {
   }
 
   TokenRows of(std::size_t unit) const {
-    const auto count = static_cast<std::size_t>(slices_[unit].rows());
+    const auto count = index(slices_[unit].rows());
     return {.ids = std::span(ids_).subspan(row_[unit], count),
             .targets = std::span(targets_).subspan(row_[unit], count)};
   }
@@ -184,7 +185,7 @@ class CpuDevice final : public Device {
   }
 
   std::int64_t boundary_floats(const Op& op) const override {
-    const auto stage = static_cast<std::size_t>(op.stage);
+    const auto stage = index(op.stage);
     const std::int64_t tensor = std::int64_t{sizes_.slices[sizes_.units.of(op)].rows()} * hidden_;
     if (op.kind == OpKind::Forward) return next_[stage] < 0 ? 0 : tensor;
     return windows_[stage].sent * tensor;
@@ -240,7 +241,7 @@ class CpuDevice final : public Device {
   }
 
  private:
-  CpuStage& at(std::int32_t stage) const { return *stages_[static_cast<std::size_t>(stage)]; }
+  CpuStage& at(std::int32_t stage) const { return *stages_[index(stage)]; }
 
   const Pipeline& pipeline_;
   std::vector<std::int32_t> next_;

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "model/initial_values.h"
+#include "penstock/index.h"
 
 namespace penstock {
 
@@ -39,9 +40,9 @@ CpuStage::CpuStage(const Model& model, const StageWork& work, const StageSizes& 
             {.recompute = choice_for(order, sizes.recompute), .local_head = work.local_head}),
       first_moments_(parameters_.values().size(), 0.0f),
       second_moments_(parameters_.values().size(), 0.0f),
-      activations_(static_cast<std::size_t>(slots_.kept_count)),
-      remade_(static_cast<std::size_t>(slots_.remade_count)),
-      gradients_(static_cast<std::size_t>(slots_.gradient_count)),
+      activations_(index(slots_.kept_count)),
+      remade_(index(slots_.remade_count)),
+      gradients_(index(slots_.gradient_count)),
       inputs_(sizes.units.count()),
       kept_(sizes.units.count()),
       gathered_(sizes.units.count()),
@@ -62,8 +63,7 @@ CpuStage::CpuStage(const Model& model, const StageWork& work, const StageSizes& 
       part_.carve_kept(each.buffer.data(), nullptr, slice, each.layout);
     }
     for (OutputGradients& each : gradients_) {
-      each.layouts.resize(
-          static_cast<std::size_t>(std::max(1, work_.windows.count_of_input_gradient())));
+      each.layouts.resize(index(std::max(1, work_.windows.count_of_input_gradient())));
       const std::size_t values_of_all = each.layouts.size() * part_.gradient_values(slice);
       each.buffer.resize(std::max(each.buffer.size(), values_of_all));
       carve_gradients(each, slice);
@@ -96,28 +96,26 @@ template <class T>
 Matrix<T> CpuStage::rows_of(const TokenSlice& slice, std::span<T> values,
                             std::int32_t number) const {
   if (values.empty()) return {};
-  const std::size_t size =
-      static_cast<std::size_t>(slice.rows()) * static_cast<std::size_t>(hidden_);
-  return {values.subspan(static_cast<std::size_t>(number) * size, size).data(), slice.rows(),
-          hidden_};
+  const std::size_t size = index(slice.rows()) * index(hidden_);
+  return {values.subspan(index(number) * size, size).data(), slice.rows(), hidden_};
 }
 
 CpuStage::Activations& CpuStage::activations(std::size_t unit) {
   const std::int32_t slot = slots_.kept[unit];
   assert(slot >= 0 && "the microbatch passes this stage");
-  return activations_[static_cast<std::size_t>(slot)];
+  return activations_[index(slot)];
 }
 
 CpuStage::OutputGradients& CpuStage::output_gradients(std::size_t unit) {
   const std::int32_t slot = slots_.gradient[unit];
   assert(slot >= 0 && "the microbatch has a backward on this stage");
-  return gradients_[static_cast<std::size_t>(slot)];
+  return gradients_[index(slot)];
 }
 
 // Lays the slice out, with what is made again in buffer `remade`; -1: nothing is.
 void CpuStage::carve(std::size_t unit, std::int32_t remade) {
   Activations& kept = activations(unit);
-  float* const again = remade < 0 ? nullptr : remade_[static_cast<std::size_t>(remade)].data();
+  float* const again = remade < 0 ? nullptr : remade_[index(remade)].data();
   part_.carve_kept(kept.buffer.data(), again, sizes_.slices[unit], kept.layout);
   kept_[unit] = &kept.layout;
 }
@@ -169,7 +167,7 @@ void CpuStage::backward_input(const Op& op, std::span<const float> input, std::s
   inputs_[unit].earlier_gradients = std::span(gathered_).subspan(first, unit - first);
   const OutputGradients& gradients = output_gradients(unit);
   for (std::int32_t window = 0; window < work_.windows.count_of_input_gradient(); ++window) {
-    pass_back(unit, window, gradients.layouts[static_cast<std::size_t>(window)], input, output);
+    pass_back(unit, window, gradients.layouts[index(window)], input, output);
   }
 }
 
@@ -178,7 +176,7 @@ void CpuStage::backward_weight(const Op& op, std::span<const float> input) {
   const OutputGradients& gradients = output_gradients(unit);
   const std::int32_t passed = work_.windows.count_of_input_gradient();
   for (std::int32_t window = 0; window < passed; ++window) {
-    add_weight_gradient(unit, window, gradients.layouts[static_cast<std::size_t>(window)]);
+    add_weight_gradient(unit, window, gradients.layouts[index(window)]);
   }
   for (std::int32_t window = passed; window < work_.windows.count(); ++window) {
     pass_back(unit, window, gradients.layouts[0], input, {});
@@ -227,9 +225,7 @@ std::int64_t CpuStage::bytes_of_microbatch(bool with_remade) const {
   for (std::size_t unit = 0, values = 0; unit < sizes_.slices.size(); ++unit) {
     const TokenSlice& slice = sizes_.slices[unit];
     const KeptValues kept = part_.kept_values(slice);
-    const std::size_t input = part_.is_first() ? 0
-                                               : static_cast<std::size_t>(slice.rows()) *
-                                                     static_cast<std::size_t>(hidden_);
+    const std::size_t input = part_.is_first() ? 0 : index(slice.rows()) * index(hidden_);
     values =
         (slice.first == 0 ? 0 : values) + input + kept.lasting + (with_remade ? kept.remade : 0);
     largest = std::max(largest, values);
@@ -240,8 +236,7 @@ std::int64_t CpuStage::bytes_of_microbatch(bool with_remade) const {
 std::int64_t CpuStage::weight_bytes() const {
   // Values and gradients, both maybe several times, and two moments; a copy of all but the
   // gradients.
-  const auto buffers =
-      static_cast<std::size_t>(versions_.value_buffers() + versions_.gradient_buffers());
+  const auto buffers = index(versions_.value_buffers() + versions_.gradient_buffers());
   const std::size_t copies = buffers + (copy_.values.empty() ? 2 : 5);
   return static_cast<std::int64_t>(copies * parameters_.values().size() * sizeof(float));
 }

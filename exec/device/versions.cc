@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
 
 constexpr std::int32_t kFree = -1;
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // The number of the first `value` in `buffers`, which get one more where there is none.
 std::int32_t first_with(std::int32_t value, std::vector<std::int32_t>& buffers) {

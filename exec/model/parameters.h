@@ -8,6 +8,7 @@
 
 #include "model/aligned.h"
 #include "model/parameter.h"
+#include "penstock/index.h"
 #include "penstock/model.h"
 
 namespace penstock {
@@ -76,7 +77,6 @@ class Parameters {
   void fold_tied();
 
  private:
-  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
   bool has_both_ends() const { return !head_gradients_.empty(); }
 
   std::int32_t head_block_ = 0;

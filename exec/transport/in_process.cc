@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "penstock/index.h"
 #include "transport/board.h"
 
 namespace penstock {
@@ -61,10 +62,10 @@ class Group {
  public:
   Group(std::int32_t actors, const InProcessOptions& options)
       : options_(options),
-        members_(static_cast<std::size_t>(actors)),
+        members_(index(actors)),
         memory_((Board::bytes(actors) + sizeof(Line) - 1) / sizeof(Line)),
         board_(memory_.data(), actors),
-        entered_(static_cast<std::size_t>(actors)) {}
+        entered_(index(actors)) {}
 
   std::int32_t actors() const { return board_.actors(); }
 
@@ -83,7 +84,7 @@ class Group {
     message.sent = true;
     message.source = source;
     message.due = Clock::now() + delay(key);
-    members_[static_cast<std::size_t>(to)].wake.notify_all();
+    members_[index(to)].wake.notify_all();
     // By look-up: the receiver may take and release it before this thread wakes.
     const auto is_posted = [&] {
       const auto found = messages_.find(key);
@@ -102,7 +103,7 @@ class Group {
     message.bytes.resize(static_cast<std::size_t>(bytes));
     ++pending_[key.channel];
     assert(pending_[key.channel] <= channels_.at(key.channel).pending && "pools hold the peak");
-    members_[static_cast<std::size_t>(from)].wake.notify_all();
+    members_[index(from)].wake.notify_all();
     if (options_.rendezvous)
       block(
           lock, to, [&] { return message.sent; }, key, "");
@@ -135,10 +136,10 @@ class Group {
 
   void all_gather(std::int32_t actor, std::span<const std::byte> mine, std::span<std::byte> all) {
     std::unique_lock lock(mutex_);
-    const std::int64_t round = entered_[static_cast<std::size_t>(actor)]++;
+    const std::int64_t round = entered_[index(actor)]++;
     Exchange& exchange = exchanges_[round];
     if (exchange.bytes.empty()) exchange.bytes.resize(members_.size());
-    exchange.bytes[static_cast<std::size_t>(actor)].assign(mine.begin(), mine.end());
+    exchange.bytes[index(actor)].assign(mine.begin(), mine.end());
     if (++exchange.entered == members_.size()) wake_all();
     block(
         lock, actor, [&] { return exchange.entered == members_.size(); }, std::nullopt,
@@ -160,7 +161,7 @@ class Group {
 
   void finish(std::int32_t actor) {
     const std::lock_guard lock(mutex_);
-    members_[static_cast<std::size_t>(actor)].finished = true;
+    members_[index(actor)].finished = true;
     if (all_blocked()) fail_deadlocked();
   }
 
@@ -200,8 +201,8 @@ class Group {
       assert(message.source.size() == message.bytes.size() && "both ends agree on the size");
       std::copy(message.source.begin(), message.source.end(), message.bytes.begin());
       message.arrived = true;
-      members_[static_cast<std::size_t>(std::get<0>(key.channel))].wake.notify_all();
-      members_[static_cast<std::size_t>(std::get<1>(key.channel))].wake.notify_all();
+      members_[index(std::get<0>(key.channel))].wake.notify_all();
+      members_[index(std::get<1>(key.channel))].wake.notify_all();
     }
   }
 
@@ -217,7 +218,7 @@ class Group {
   void block(std::unique_lock<std::mutex>& lock, std::int32_t actor,
              const std::function<bool()>& ready, const std::optional<MessageKey>& key,
              const char* what) {
-    Member& member = members_[static_cast<std::size_t>(actor)];
+    Member& member = members_[index(actor)];
     while (!ready()) {
       if (board_.failed()) board_.throw_failure();
       member.ready = &ready;
@@ -250,14 +251,13 @@ class Group {
   void fail_deadlocked() {
     std::string what = "all actors are blocked";
     for (std::int32_t a = 0; a < actors(); ++a) {
-      const Member& member = members_[static_cast<std::size_t>(a)];
+      const Member& member = members_[index(a)];
       const std::int32_t action = board_.action(a);
-      const auto index = static_cast<std::size_t>(action);
       what += fmt::format("\n  actor {}: {}", a, member.finished ? "has finished" : "at ");
       if (member.finished) continue;
-      const bool known = action >= 0 && static_cast<std::size_t>(a) < names_.size() &&
-                         index < names_[static_cast<std::size_t>(a)].size();
-      what += known ? names_[static_cast<std::size_t>(a)][index] : "start-up";
+      const bool known =
+          action >= 0 && index(a) < names_.size() && index(action) < names_[index(a)].size();
+      what += known ? names_[index(a)][index(action)] : "start-up";
       what += ", lacks " + member.lacks;
     }
     board_.fail(RunError("", what, "the order of sends and receives deadlocks"));
@@ -321,7 +321,7 @@ class InProcessTransport final : public Transport {
     if (!entry(ticket).receives) forget(ticket);
   }
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    assert(all.size() == mine.size() * static_cast<std::size_t>(actors()));
+    assert(all.size() == mine.size() * index(actors()));
     group_.all_gather(actor_, mine, all);
   }
   void barrier() override { group_.all_gather(actor_, {}, {}); }
@@ -333,9 +333,7 @@ class InProcessTransport final : public Transport {
     MessageKey key;
     bool receives = false;
   };
-  const Entry& entry(Ticket ticket) const {
-    return entries_.at(static_cast<std::size_t>(ticket.slot));
-  }
+  const Entry& entry(Ticket ticket) const { return entries_.at(index(ticket.slot)); }
   Ticket remember(const MessageKey& key, bool receives) {
     if (free_.empty()) {
       free_.push_back(static_cast<std::int32_t>(entries_.size()));
@@ -343,7 +341,7 @@ class InProcessTransport final : public Transport {
     }
     const Ticket ticket{free_.back()};
     free_.pop_back();
-    entries_[static_cast<std::size_t>(ticket.slot)] = {key, receives};
+    entries_[index(ticket.slot)] = {key, receives};
     return ticket;
   }
   void forget(Ticket ticket) { free_.push_back(ticket.slot); }

@@ -5,12 +5,13 @@
 #include <cstring>
 #include <new>
 
+#include "penstock/index.h"
 #include "transport/cache_line.h"
 
 namespace penstock {
 
 std::size_t Mailbox::bytes(std::int32_t slots, std::int64_t slot_bytes) {
-  const auto count = static_cast<std::size_t>(slots);
+  const auto count = index(slots);
   return whole_lines(sizeof(Counters)) + 2 * whole_lines(count * sizeof(std::int32_t)) +
          count * whole_lines(static_cast<std::size_t>(slot_bytes));
 }
@@ -20,12 +21,12 @@ Mailbox::Mailbox(void* memory, std::int32_t slots, std::int64_t slot_bytes)
       slot_bytes_(static_cast<std::int64_t>(whole_lines(static_cast<std::size_t>(slot_bytes)))) {
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
   auto* at = static_cast<std::byte*>(memory);
-  const std::size_t ring = whole_lines(static_cast<std::size_t>(slots) * sizeof(std::int32_t));
+  const std::size_t ring = whole_lines(index(slots) * sizeof(std::int32_t));
   counters_ = reinterpret_cast<Counters*>(at);
   sent_slot_ = reinterpret_cast<std::int32_t*>(at += whole_lines(sizeof(Counters)));
   freed_slot_ = reinterpret_cast<std::int32_t*>(at += ring);
   data_ = at + ring;
-  here_.reserve(static_cast<std::size_t>(slots));
+  here_.reserve(index(slots));
 }
 
 void Mailbox::reset() {

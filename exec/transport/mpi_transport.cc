@@ -9,6 +9,7 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "penstock/index.h"
 #include "transport/mpi_session.h"
 
 namespace penstock {
@@ -45,7 +46,7 @@ class MpiTransport final : public Transport {
 
   void open(std::span<const Channel> channels, const ActionNames& names) override {
     session_.set_names(names);
-    pool_of_.assign(static_cast<std::size_t>(actors()) * kOpKinds, -1);
+    pool_of_.assign(index(actors()) * kOpKinds, -1);
     for (const Channel& c : channels) {
       if (c.bytes > INT_MAX) {
         throw Error("", fmt::format("a message of {} bytes is too long for MPI", c.bytes),
@@ -70,27 +71,26 @@ class MpiTransport final : public Transport {
     Entry& e = entry(ticket);
     e.pool = pool_of_[channel_key(from, kind)];
     assert(e.pool >= 0 && "a channel is announced before it is used");
-    Pool& pool = pools_[static_cast<std::size_t>(e.pool)];
+    Pool& pool = pools_[index(e.pool)];
     assert(!pool.free.empty() && "a pool holds the program's peak");
     e.buffer = pool.free.back();
     pool.free.pop_back();
     e.bytes = bytes;
-    MPI_Irecv(pool.buffers[static_cast<std::size_t>(e.buffer)].floats().data(),
-              static_cast<int>(bytes), MPI_BYTE, from, tag(kind, number), session_.comm(),
-              &e.request);
+    MPI_Irecv(pool.buffers[index(e.buffer)].floats().data(), static_cast<int>(bytes), MPI_BYTE,
+              from, tag(kind, number), session_.comm(), &e.request);
     return ticket;
   }
 
   std::span<const std::byte> data(Ticket receive) const override {
-    const Entry& e = entries_[static_cast<std::size_t>(receive.slot)];
-    const Pool& pool = pools_[static_cast<std::size_t>(e.pool)];
-    return std::as_bytes(pool.buffers[static_cast<std::size_t>(e.buffer)].floats())
+    const Entry& e = entries_[index(receive.slot)];
+    const Pool& pool = pools_[index(e.pool)];
+    return std::as_bytes(pool.buffers[index(e.buffer)].floats())
         .first(static_cast<std::size_t>(e.bytes));
   }
 
   void release(Ticket receive) override {
     const Entry& e = entry(receive);
-    pools_[static_cast<std::size_t>(e.pool)].free.push_back(e.buffer);
+    pools_[index(e.pool)].free.push_back(e.buffer);
     free_.push_back(receive.slot);
   }
 
@@ -149,9 +149,9 @@ class MpiTransport final : public Transport {
     return static_cast<int>(static_cast<std::int64_t>(kind) * numbers_ + number % numbers_);
   }
   std::size_t channel_key(std::int32_t from, OpKind kind) const {
-    return static_cast<std::size_t>(from) * kOpKinds + static_cast<std::size_t>(kind);
+    return index(from) * kOpKinds + index(kind);
   }
-  Entry& entry(Ticket ticket) { return entries_[static_cast<std::size_t>(ticket.slot)]; }
+  Entry& entry(Ticket ticket) { return entries_[index(ticket.slot)]; }
   Ticket make_ticket() {
     if (free_.empty()) {
       free_.push_back(static_cast<std::int32_t>(entries_.size()));

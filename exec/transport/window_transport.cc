@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "clock.h"
+#include "penstock/index.h"
 #include "transport/mailbox.h"
 #include "transport/mpi_session.h"
 
@@ -49,16 +50,15 @@ class WindowTransport final : public Transport {
 
   void open(std::span<const Channel> channels, const ActionNames& names) override {
     session_.set_names(names);
-    lookup_.assign(static_cast<std::size_t>(actors()) * kOpKinds * 2, -1);
+    lookup_.assign(index(actors()) * kOpKinds * 2, -1);
     std::vector<std::size_t> offsets;
-    std::vector<std::size_t> sizes(static_cast<std::size_t>(actors()));
+    std::vector<std::size_t> sizes(index(actors()));
     for (const Channel& c : channels) {
-      offsets.push_back(sizes[static_cast<std::size_t>(c.to)]);
-      sizes[static_cast<std::size_t>(c.to)] += Mailbox::bytes(slots_of(c), c.bytes);
+      offsets.push_back(sizes[index(c.to)]);
+      sizes[index(c.to)] += Mailbox::bytes(slots_of(c), c.bytes);
     }
     require_space(sizes);
-    memory_ =
-        std::make_unique<SharedMemory>(session_.comm(), sizes[static_cast<std::size_t>(actor())]);
+    memory_ = std::make_unique<SharedMemory>(session_.comm(), sizes[index(actor())]);
     for (std::size_t i = 0; i < channels.size(); ++i) {
       const Channel& c = channels[i];
       if (c.from != actor() && c.to != actor()) continue;
@@ -83,7 +83,7 @@ class WindowTransport final : public Transport {
     Box& out = box(false, to, kind);
     [[maybe_unused]] const std::int64_t next = out.next++;
     assert(number == next && "a channel's messages are sent in the order of their numbers");
-    const Ticket ticket = make_ticket({.box = index(out), .number = number});
+    const Ticket ticket = make_ticket({.box = number_of(out), .number = number});
     if (out.queue.empty() && out.mailbox.put(bytes)) {
       session_.doorbell(out.peer).ring();
       entry(ticket).done = true;
@@ -95,19 +95,20 @@ class WindowTransport final : public Transport {
   }
 
   Ticket receive(std::int32_t from, OpKind kind, std::int64_t number, std::int64_t bytes) override {
-    return make_ticket(
-        {.box = index(box(true, from, kind)), .number = number, .bytes = bytes, .receives = true});
+    return make_ticket({.box = number_of(box(true, from, kind)),
+                        .number = number,
+                        .bytes = bytes,
+                        .receives = true});
   }
 
   std::span<const std::byte> data(Ticket receive) const override {
-    const Entry& e = entries_[static_cast<std::size_t>(receive.slot)];
-    return boxes_[static_cast<std::size_t>(e.box)].mailbox.slot(e.slot).first(
-        static_cast<std::size_t>(e.bytes));
+    const Entry& e = entries_[index(receive.slot)];
+    return boxes_[index(e.box)].mailbox.slot(e.slot).first(static_cast<std::size_t>(e.bytes));
   }
 
   void release(Ticket receive) override {
     const Entry& e = entry(receive);
-    Box& in = boxes_[static_cast<std::size_t>(e.box)];
+    Box& in = boxes_[index(e.box)];
     in.mailbox.give_back(e.slot);
     session_.doorbell(in.peer).ring();
     free_.push_back(receive.slot);
@@ -164,18 +165,17 @@ class WindowTransport final : public Transport {
   };
 
   std::size_t key(bool incoming, std::int32_t peer, OpKind kind) const {
-    return (static_cast<std::size_t>(peer) * kOpKinds + static_cast<std::size_t>(kind)) * 2 +
-           (incoming ? 1 : 0);
+    return (index(peer) * kOpKinds + index(kind)) * 2 + (incoming ? 1 : 0);
   }
   Box& box(bool incoming, std::int32_t peer, OpKind kind) {
     const std::int32_t found = lookup_[key(incoming, peer, kind)];
     assert(found >= 0 && "a channel is announced before it is used");
-    return boxes_[static_cast<std::size_t>(found)];
+    return boxes_[index(found)];
   }
-  std::int32_t index(const Box& box) const {
+  std::int32_t number_of(const Box& box) const {
     return static_cast<std::int32_t>(&box - boxes_.data());
   }
-  Entry& entry(Ticket ticket) { return entries_[static_cast<std::size_t>(ticket.slot)]; }
+  Entry& entry(Ticket ticket) { return entries_[index(ticket.slot)]; }
   Ticket make_ticket(const Entry& e) {
     if (free_.empty()) {
       free_.push_back(static_cast<std::int32_t>(entries_.size()));
@@ -190,7 +190,7 @@ class WindowTransport final : public Transport {
   bool is_done(Ticket ticket) {
     Entry& e = entry(ticket);
     if (e.done || !e.receives) return e.done;
-    const auto slot = boxes_[static_cast<std::size_t>(e.box)].mailbox.find(e.number);
+    const auto slot = boxes_[index(e.box)].mailbox.find(e.number);
     if (!slot) return false;
     e.slot = *slot;
     e.done = true;
@@ -246,7 +246,7 @@ class WindowTransport final : public Transport {
       const std::atomic<std::int64_t>& entered = session_.gathers_entered(r);
       wait_for([&] { return entered.load(std::memory_order_acquire) >= gathers_; });
       if (mine.empty()) continue;
-      std::memcpy(all.subspan(static_cast<std::size_t>(r) * stride + offset).data(),
+      std::memcpy(all.subspan(index(r) * stride + offset).data(),
                   session_.gather_area(r, half).data(), mine.size());
     }
   }
@@ -258,7 +258,7 @@ class WindowTransport final : public Transport {
     std::uint64_t free_bytes = ~std::uint64_t{0};
     struct statvfs info {};
     if (statvfs("/dev/shm", &info) == 0) free_bytes = info.f_bavail * info.f_frsize;
-    std::vector<std::uint64_t> free_of(static_cast<std::size_t>(actors()));
+    std::vector<std::uint64_t> free_of(index(actors()));
     all_gather(std::as_bytes(std::span(&free_bytes, 1)),
                std::as_writable_bytes(std::span(free_of)));
     if (need <= free_of[0]) return;

@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "penstock/index.h"
 #include "penstock/schedule.h"
 
 namespace penstock {
@@ -93,9 +94,6 @@ class Dependencies {
 
  private:
   using ByKind = std::array<std::int32_t, kOpKinds>;
-
-  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
-  static std::size_t index(OpKind kind) { return static_cast<std::size_t>(kind); }
 
   // What passes the stages of a route one by one.
   struct Item {

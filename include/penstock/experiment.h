@@ -19,8 +19,6 @@ namespace penstock {
 struct Parallel {
   std::int32_t pipeline = 1;  // actors
   std::int32_t chunks = 1;    // stages per actor
-  std::int32_t tensor = 1;
-  std::int32_t data = 1;
 };
 
 struct Batch {
@@ -81,7 +79,7 @@ struct Experiment {
   std::optional<CostTable> cost_table;
   TrainSettings train;
 
-  std::int32_t microbatches() const { return batch.global / (batch.micro * parallel.data); }
+  std::int32_t microbatches() const { return batch.global / batch.micro; }
   // The costs of a schedule of `stages` stages, 1 or more; nullopt when none are given. A table is
   // what the file says, whatever its length: missing_costs().
   std::optional<CostTable> costs(std::int32_t stages) const;

@@ -23,6 +23,7 @@ enum class Format : std::uint8_t {
   TorchFsdp,
   TorchOld
 };
+std::vector<Format> formats();  // all, in this order
 // "json", "text", "sailsg", "torch-compute", "torch-comms", "torch-fsdp", "torch-old"
 std::string_view name(Format format);
 std::optional<Format> parse_format(std::string_view text);

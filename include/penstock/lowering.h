@@ -14,6 +14,7 @@ struct LoweringPolicy {
   MessagePlacement placement;
   std::string_view summary;  // one line
   // Moves the transfers of a program that was written along the linear order: lower() calls it.
+  // nullptr: they stay.
   void (*place)(Program&);
 };
 
@@ -23,7 +24,7 @@ struct LoweringPolicy {
 //   }
 std::span<const LoweringPolicy> lowering_policies();
 
-std::string_view name(MessagePlacement placement);  // "linear", "paired", "deferred", "naive"
+// "linear", "paired", "deferred", "naive".
 std::optional<MessagePlacement> parse_lowering(std::string_view text);
 
 }  // namespace penstock

@@ -1,9 +1,11 @@
 // File: nearest.h. "Did you mean": the hint for a misspelt name.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock {
 
@@ -14,5 +16,14 @@ std::string nearest(std::string_view word, std::span<const std::string_view> can
 
 // "did you mean 'pipeline'?" or "known: a, b, c".
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
+
+// The same for rows that have a name each.
+//   did_you_mean(word, verbs(), &Verb::name)
+template <typename Rows, typename Name>
+std::string did_you_mean(std::string_view word, const Rows& rows, Name name) {
+  std::vector<std::string_view> candidates;
+  for (const auto& row : rows) candidates.push_back(std::invoke(name, row));
+  return did_you_mean(word, candidates);
+}
 
 }  // namespace penstock

@@ -33,6 +33,12 @@ char letter(OpKind kind);
 // the costs file.
 std::string_view name(OpKind kind);
 
+// What a result of `kind` is to the stage that waits for it: the "activation" of F, the "gradient"
+// of the others.
+constexpr std::string_view tensor_name(OpKind kind) {
+  return kind == OpKind::Forward ? "activation" : "gradient";
+}
+
 // B and I produce the gradient that the previous stage on the route waits for.
 constexpr bool gives_input_gradient(OpKind kind) {
   return kind == OpKind::Backward || kind == OpKind::BackwardInput;

@@ -62,4 +62,11 @@ Pipeline v_pipeline(std::int32_t actors, std::int32_t chunks, std::int32_t micro
 std::vector<std::int32_t> next_on_route(const Pipeline& pipeline);
 std::vector<std::int32_t> previous_on_route(const Pipeline& pipeline);
 
+// The route that each stage lies on; 0 for a stage on none.
+// REQUIRES: routes name stages that exist.
+std::vector<std::int32_t> route_of_stages(const Pipeline& pipeline);
+
+// Whether any microbatch is cut into token slices.
+bool is_sliced(const Pipeline& pipeline);
+
 }  // namespace penstock

@@ -72,6 +72,12 @@ constexpr bool is_transfer(ActionKind kind) {
   return kind == ActionKind::Send || kind == ActionKind::Receive;
 }
 
+// Work that nobody waits in, as opposed to an exchange at the step's end or a verdict, in which the
+// actor waits for others.
+constexpr bool is_work(ActionKind kind) {
+  return kind == ActionKind::Compute || kind == ActionKind::Update;
+}
+
 struct Action {
   ActionKind kind = ActionKind::Compute;
   std::int32_t index = 0;
@@ -135,27 +141,6 @@ std::int32_t speculative_computes(const Program& program);
 bool has_verdict(const Program& program);
 // Whether `actor` may have to undo an update, so that its device keeps a copy of the weights.
 bool keeps_a_copy(const Program& program, std::int32_t actor);
-
-// What one channel needs in buffers for a step, whatever the timing.
-struct ChannelNeed {
-  std::int32_t from = 0;
-  std::int32_t to = 0;
-  OpKind kind = OpKind::Forward;
-  std::int32_t messages = 0;  // per step
-  // Most receives that are posted and not yet consumed at once: the receiver's pool.
-  std::int32_t posted = 0;
-  // Most messages that can be sent without being consumed yet, in any run that keeps the
-  // dependencies: a sender with this many buffers never waits for one.
-  std::int32_t pending = 0;
-  bool operator==(const ChannelNeed&) const = default;
-};
-
-// One entry per channel that carries a message, by (from, to, kind).
-// Time: computes * actors (vector clocks).
-std::vector<ChannelNeed> channel_needs(const Program& program);
-
-// Most receives of an actor, over all its channels, that are posted and not yet consumed at once.
-std::vector<std::int32_t> peak_pending_receives(const Program& program);
 
 // Equal for equal programs, on every machine: actors compare it before the first step.
 std::uint64_t plan_hash(const Program& program);

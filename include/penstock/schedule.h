@@ -34,8 +34,8 @@ bool updates_inside(const Schedule& schedule);
 // forwards then keep only what computing them again takes. Inference is returned as it is.
 Schedule with_recompute(Schedule schedule);
 
-// The same work in the same order per stage, all on one actor: the reference that an executed
-// schedule is compared with. Its order is the schedule's global linear order (program.h), so every
+// The same work in the same order per stage, all on one actor: what tests compare an executed
+// schedule with. Its order is the schedule's global linear order (program.h), so every
 // stage accumulates its weight gradients in the order in which `schedule` does.
 // REQUIRES: check(schedule).empty().
 Schedule on_one_actor(const Schedule& schedule);

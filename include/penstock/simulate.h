@@ -50,9 +50,10 @@ struct SimulateOptions {
 Timeline simulate(const Program& program, const CostTable& costs,
                   const SimulateOptions& options = {});
 
-// The makespan alone by one sweep over the linear order, several times faster than simulate().
-// Equal to simulate()'s where channels have unlimited bandwidth and p2p is Async.
-// REQUIRES: can_sweep(costs), !has_verdict(program).
+// The makespan alone by one sweep over the linear order: a second way to it, for tests to compare
+// simulate() with, and the bound that benchmarks measure it against. Equal to simulate()'s where
+// channels have unlimited bandwidth and p2p is Async. REQUIRES: can_sweep(costs),
+// !has_verdict(program).
 Nanoseconds sweep_makespan(const Program& program, const CostTable& costs);
 bool can_sweep(const CostTable& costs);
 

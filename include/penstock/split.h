@@ -29,7 +29,8 @@ Split even_split(const Model& model, std::int32_t parts);
 // layers, E not first, L not last, more than 10,000 stages.
 Split parse_layout(std::string_view text, const Model& model);
 
-// The shortest layout string this library writes for a split: parse_layout(write_layout(s)) == s.
+// The inverse, for tools that hand a split to Megatron and for tests: runs of equal stages are
+// written once. parse_layout(write_layout(s)) == s.
 std::string write_layout(const Split& split);
 
 }  // namespace penstock

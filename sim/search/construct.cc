@@ -6,16 +6,13 @@
 #include <vector>
 
 #include "list_schedule.h"
+#include "penstock/index.h"
 #include "rules.h"
 
 namespace penstock {
 namespace {
 
 constexpr const char* kOrigin = "list scheduling";
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // The mean time of an op: what patience is measured in.
 Nanoseconds mean_time(const Instance& instance) {

@@ -8,6 +8,7 @@
 
 #include "ancestors.h"
 #include "integer_programme.h"
+#include "penstock/index.h"
 #include "sweep_times.h"
 #include "windows.h"
 
@@ -20,10 +21,6 @@ using Term = IntegerProgramme::Term;
 // solver's tolerance (one in a million, times the largest coefficient) stays below kTolerance.
 constexpr double kLongest = 1e4;
 constexpr double kTolerance = 0.02;
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Every makespan is a multiple of it.
 Nanoseconds grain_of(const Instance& instance) {

@@ -4,14 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "penstock/index.h"
 #include "sweep_times.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Units with a node that cannot be late.
 std::vector<std::int32_t> critical_units(const Order& order, SweepTimes& times) {

@@ -4,14 +4,11 @@
 #include <utility>
 
 #include "ancestors.h"
+#include "penstock/index.h"
 #include "relaxed.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // An actor's nodes so far, the latest head first.
 class LaneOfHeads {

@@ -8,6 +8,7 @@
 
 #include "penstock/costs.h"
 #include "penstock/depend.h"
+#include "penstock/index.h"
 #include "penstock/pipeline.h"
 
 namespace penstock {
@@ -107,7 +108,6 @@ class Instance {
   bool microbatches_are_alike() const { return alike_; }
 
  private:
-  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
   void lay_out_nodes();
   void connect(std::int32_t node, std::vector<std::int32_t>& channel_of);
   void price(const Backwards& allowed);

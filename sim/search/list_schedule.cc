@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "penstock/index.h"
 #include "under_way.h"
 
 namespace penstock {
 namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 class ListScheduler {
  public:

@@ -4,12 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // By stage: how many come before it on its route.
 std::vector<std::int32_t> places_on_routes(const Pipeline& pipeline) {

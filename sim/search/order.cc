@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 Op op_of(const Instance& instance, const Order& order, std::int32_t node) {
   Op op = instance.forward_of(unit_of(node));

@@ -5,13 +5,10 @@
 
 #include "construct.h"
 #include "list_schedule.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // By node: when it starts, or (the later the less follows) when it must.
 std::vector<std::int64_t> keys_of(const Order& order, const SweepTimes& times, bool by_tail,

@@ -3,14 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "penstock/index.h"
 #include "relaxed.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // By unit: the least time from the start of its forward to the end of its last op. Slices of one
 // microbatch wait for each other, too; that is left out.

@@ -4,12 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 Nanoseconds backward_time(const Instance& instance, std::int32_t unit) {
   if (instance.may_be_whole(unit)) return instance.whole(unit);

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 bool needs(const Instance& instance, const Item& user, const Item& input) {
   for (const std::int32_t node : {user.first, user.second}) {

@@ -6,6 +6,7 @@
 
 #include "instance.h"
 #include "order.h"
+#include "penstock/index.h"
 
 namespace penstock {
 
@@ -46,7 +47,6 @@ class SweepTimes {
  private:
   using Lanes = std::vector<std::vector<Nanoseconds>>;  // [actor][position]
 
-  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
   static Nanoseconds at(const Lanes& lanes, const Place& place) {
     return lanes[index(place.actor)][index(place.position)];
   }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "penstock/index.h"
 #include "shift.h"
 #include "sweep_times.h"
 
@@ -14,10 +15,6 @@ namespace {
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 // Longer shifts seldom pay and cost time in proportion.
 constexpr std::int32_t kFarthest = 48;
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Items of one actor on the critical path, one behind the other without idle time.
 struct Block {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "instance.h"
+#include "penstock/index.h"
 
 namespace penstock {
 
@@ -35,7 +36,6 @@ class UnderWay {
     Room unopened;
   };
 
-  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
   Share& share(std::int32_t unit);
   bool all_can_end(std::int32_t unit) const;
 

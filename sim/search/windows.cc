@@ -4,13 +4,10 @@
 #include <utility>
 
 #include "ancestors.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 class Narrowing {
  public:

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "formats/readers.h"
+#include "penstock/index.h"
 #include "problem_list.h"
 
 namespace penstock {
@@ -41,10 +42,10 @@ void count(const Op& op, std::int32_t actor, Census& census) {
 // The actor that runs most of each stage, the first of equals; -1 for a stage that none runs. So an
 // op that strayed to another actor does not take its stage along.
 std::vector<std::int32_t> home_of_stages(const Census& census) {
-  std::vector<std::int32_t> home(static_cast<std::size_t>(census.stages), -1);
+  std::vector<std::int32_t> home(index(census.stages), -1);
   std::vector<Presence> most(home.size());
   for (const auto& [place, presence] : census.steps) {
-    const auto stage = static_cast<std::size_t>(place.first);
+    const auto stage = index(place.first);
     if (presence > most[stage]) {
       most[stage] = presence;
       home[stage] = place.second;
@@ -63,10 +64,9 @@ std::vector<Microbatch> microbatches_of(const Census& census, const std::string&
                         "slices of a microbatch are numbered 0, 1, 2, ..."});
     return {};
   }
-  std::vector<Microbatch> microbatches(static_cast<std::size_t>(census.microbatches));
+  std::vector<Microbatch> microbatches(index(census.microbatches));
   for (const auto& [microbatch, count] : census.slices) {
-    microbatches[static_cast<std::size_t>(microbatch)].slice_tokens.assign(
-        static_cast<std::size_t>(count), 1);
+    microbatches[index(microbatch)].slice_tokens.assign(index(count), 1);
   }
   return microbatches;
 }
@@ -88,7 +88,7 @@ Pipeline pipeline_of(const Census& census, std::size_t actors, const std::string
     return pipeline;
   }
   for (std::int32_t stage = 0; stage < census.stages; ++stage) {
-    pipeline.stages.push_back({.actor = home[static_cast<std::size_t>(stage)], .part = stage});
+    pipeline.stages.push_back({.actor = home[index(stage)], .part = stage});
   }
   Route route(pipeline.stages.size());
   std::iota(route.begin(), route.end(), 0);

@@ -123,6 +123,12 @@ TorchGrammar grammar_of(std::optional<Format> format) {
 
 }  // namespace
 
+std::vector<Format> formats() {
+  std::vector<Format> all;
+  for (const FormatRow& row : kFormats) all.push_back(row.format);
+  return all;
+}
+
 std::string_view name(Format format) {
   return row_of(format).name;
 }

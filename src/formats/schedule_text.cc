@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -8,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "formats/readers.h"
+#include "penstock/number_text.h"
 #include "problem_list.h"
 
 namespace penstock {
@@ -54,10 +54,8 @@ std::vector<Word> words_of(std::string_view line) {
 std::optional<std::int32_t> actor_label(std::string_view word) {
   if (!word.ends_with(':')) return std::nullopt;
   word.remove_suffix(1);
-  std::int32_t actor = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), actor);
-  if (error != std::errc{} || end != word.data() + word.size() || actor < 0) return std::nullopt;
-  return actor;
+  const auto actor = parse_number<std::int32_t>(word);
+  return actor && *actor >= 0 ? actor : std::nullopt;
 }
 
 std::vector<Step> read_steps(const Line& line, const std::vector<Word>& words,

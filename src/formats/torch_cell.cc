@@ -1,11 +1,11 @@
 #include "formats/torch_cell.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "formats/readers.h"
+#include "penstock/number_text.h"
 
 namespace penstock {
 namespace {
@@ -26,17 +26,13 @@ constexpr WordRule kWords[] = {
 };
 
 // Takes a number below kMostItems from the front of `text`.
-std::optional<std::int32_t> take_number(std::string_view& text) {
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || value >= kMostItems) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
+std::optional<std::int32_t> take_item(std::string_view& text) {
+  const auto number = take_number(text);
+  return number && *number < kMostItems ? number : std::nullopt;
 }
 
 std::optional<TorchAction> parse_action(std::string_view text) {
-  const auto stage = take_number(text);
+  const auto stage = take_item(text);
   if (!stage) return std::nullopt;
   const std::string_view word = text.substr(0, text.find_first_of("0123456789"));
   const auto rule = std::find_if(std::begin(kWords), std::end(kWords),
@@ -45,7 +41,7 @@ std::optional<TorchAction> parse_action(std::string_view text) {
   text.remove_prefix(word.size());
   TorchAction action{*stage, word, 0};
   if (rule->has_microbatch) {
-    const auto microbatch = take_number(text);
+    const auto microbatch = take_item(text);
     if (!microbatch) return std::nullopt;
     action.microbatch = *microbatch;
   }

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "penstock/index.h"
 #include "v_stages.h"
 
 namespace penstock {
@@ -65,10 +66,10 @@ std::vector<Entry> by_time(const Table& table) {
 std::vector<Pass> grid(const Lane& lane) {
   std::int32_t last = 0;
   for (const Slots& slots : lane) last = std::max(last, slots.back());
-  std::vector<Pass> passes(static_cast<std::size_t>(last) + 1, kFree);
+  std::vector<Pass> passes(index(last) + 1, kFree);
   for (std::size_t pass = 0; pass < lane.size(); ++pass) {
     for (const std::int32_t slot : lane[pass]) {
-      Pass& at = passes[static_cast<std::size_t>(slot)];
+      Pass& at = passes[index(slot)];
       assert(at == kFree && "no two ops of a block meet");
       at = static_cast<Pass>(pass);
     }
@@ -199,12 +200,12 @@ class Reorder {
   }
 
   Held held_before(std::size_t actor, std::int32_t slot) const {
-    return slot == 0 ? Held{} : held_[actor][static_cast<std::size_t>(slot) - 1];
+    return slot == 0 ? Held{} : held_[actor][index(slot) - 1];
   }
 
   void move(std::size_t actor, Pass pass, std::int32_t from, std::int32_t to) {
-    grids_[actor][static_cast<std::size_t>(from)] = kFree;
-    grids_[actor][static_cast<std::size_t>(to)] = pass;
+    grids_[actor][index(from)] = kFree;
+    grids_[actor][index(to)] = pass;
   }
 
   // The slot to which `entry` moves when all weight gradients have theirs: moving a forward holds
@@ -215,13 +216,13 @@ class Reorder {
     std::int32_t to = earliest(entry);
     if (is_forward(entry.pass)) {
       std::int32_t room = entry.slot;
-      while (room > to && held[static_cast<std::size_t>(room) - 1].activations < peak_) --room;
+      while (room > to && held[index(room) - 1].activations < peak_) --room;
       to = room;
     }
-    while (to < entry.slot && passes[static_cast<std::size_t>(to)] != kFree) ++to;
+    while (to < entry.slot && passes[index(to)] != kFree) ++to;
     const std::int32_t more = is_forward(entry.pass) ? 1 : entry.pass == kWeight ? -1 : 0;
     for (std::int32_t slot = to; slot < entry.slot; ++slot) {
-      held[static_cast<std::size_t>(slot)].activations += more;
+      held[index(slot)].activations += more;
     }
     move(entry.actor, entry.pass, entry.slot, to);
     return to;
@@ -230,7 +231,7 @@ class Reorder {
   // The same when weight gradients float: what the move does to them has to be played through.
   std::int32_t pulled_floating(const Entry& entry) {
     for (std::int32_t to = earliest(entry); to < entry.slot; ++to) {
-      if (grids_[entry.actor][static_cast<std::size_t>(to)] != kFree) continue;
+      if (grids_[entry.actor][index(to)] != kFree) continue;
       move(entry.actor, entry.pass, entry.slot, to);
       if (replay(entry.actor, to, entry.slot)) return to;
       move(entry.actor, entry.pass, to, entry.slot);
@@ -244,10 +245,10 @@ class Reorder {
     std::vector<Held>& held = held_[actor];
     Held now = held_before(actor, first);
     replayed_.clear();
-    for (auto slot = static_cast<std::size_t>(first); slot < held.size(); ++slot) {
+    for (auto slot = index(first); slot < held.size(); ++slot) {
       now = now.after(grids_[actor][slot], true);
       if (now.activations > peak_) return false;
-      if (slot > static_cast<std::size_t>(last) && now == held[slot]) break;
+      if (slot > index(last) && now == held[slot]) break;
       replayed_.push_back(now);
     }
     std::copy(replayed_.begin(), replayed_.end(), held.begin() + first);
@@ -305,7 +306,7 @@ Schedule repeat_block(const char* name, const GenerateOptions& options, const Bl
   for (Lane& lane : table) add_weights(lane, true);
   Schedule schedule = v_schedule(name, options);
   for (std::int32_t actor = 0; actor < options.actors; ++actor) {
-    const auto at = static_cast<std::size_t>(actor);
+    const auto at = index(actor);
     schedule.order[at] = steps_of(table[at], options.actors, actor);
   }
   return schedule;

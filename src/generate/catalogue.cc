@@ -66,9 +66,8 @@ bool is_called(const Generator& generator, std::string_view name) {
 }
 
 Error unknown(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Generator& generator : kGenerators) names.push_back(generator.name);
-  return {"schedule", fmt::format("no schedule is called '{}'", name), did_you_mean(name, names)};
+  return {"schedule", fmt::format("no schedule is called '{}'", name),
+          did_you_mean(name, kGenerators, &Generator::name)};
 }
 
 void check_costs(const Generator& generator, const GenerateOptions& options,

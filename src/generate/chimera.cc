@@ -6,6 +6,7 @@
 
 #include "members.h"
 #include "option.h"
+#include "penstock/index.h"
 #include "routes.h"
 
 namespace penstock {
@@ -66,7 +67,7 @@ Pipeline pipes_over(std::int32_t actors, std::int32_t pipes) {
 class Slots {
  public:
   Slots(Pipeline& pipeline, std::int32_t microbatches) : pipeline_(pipeline) {
-    steps_.resize(static_cast<std::size_t>(pipeline.actors));
+    steps_.resize(index(pipeline.actors));
     for (std::int32_t first = 0; first < microbatches; first += pipeline.actors) {
       add_unit(first / pipeline.actors, std::min(pipeline.actors, microbatches - first));
     }
@@ -100,7 +101,7 @@ class Slots {
   void add_microbatch(std::int32_t pipe, std::int64_t slot) {
     const auto microbatch = static_cast<std::int32_t>(pipeline_.microbatches.size());
     pipeline_.microbatches.push_back({.route = pipe});
-    const Route& route = pipeline_.routes[static_cast<std::size_t>(pipe)];
+    const Route& route = pipeline_.routes[index(pipe)];
     for (auto stage = route.begin(); stage != route.end(); ++stage) {
       add({OpKind::Forward, *stage, microbatch, 0}, slot++);
     }
@@ -110,8 +111,8 @@ class Slots {
   }
 
   void add(const Op& op, std::int64_t slot) {
-    const std::int32_t actor = pipeline_.stages[static_cast<std::size_t>(op.stage)].actor;
-    steps_[static_cast<std::size_t>(actor)].push_back({slot, {op}});
+    const std::int32_t actor = pipeline_.stages[index(op.stage)].actor;
+    steps_[index(actor)].push_back({slot, {op}});
   }
 
   Pipeline& pipeline_;

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "members.h"
+#include "penstock/index.h"
 #include "v_stages.h"
 
 namespace penstock {
@@ -37,9 +38,9 @@ bool is_end(Pass pass) {
 // The first slot of each pass. Forwards follow each other without a gap; backwards too, but for
 // three slots after every third, or ops would collide.
 std::vector<std::array<std::int32_t, kPasses>> block(std::int32_t p) {
-  std::vector<std::array<std::int32_t, kPasses>> slots(static_cast<std::size_t>(p));
+  std::vector<std::array<std::int32_t, kPasses>> slots(index(p));
   const auto at = [&](std::int32_t actor, Pass pass) -> std::int32_t& {
-    return slots[static_cast<std::size_t>(actor)][pass];
+    return slots[index(actor)][pass];
   };
   for (std::int32_t r = 0; r < p; ++r) {
     at(r, kForwardDown) = r;
@@ -88,13 +89,13 @@ class Pull {
   explicit Pull(Table& table) : table_(table), lanes_(table.size()) {
     for (std::size_t actor = 0; actor < table.size(); ++actor) {
       State& lane = lanes_[actor];
-      const std::size_t slots = 1 + static_cast<std::size_t>(table[actor][kEndUp].back());
+      const std::size_t slots = 1 + index(table[actor][kEndUp].back());
       lane.taken.assign(slots, 0);
       lane.held.assign(slots, 0);
       for (std::size_t pass = 0; pass < kPasses; ++pass) {
         for (const std::int32_t slot : table[actor][pass]) {
-          lane.taken[static_cast<std::size_t>(slot)] = 1;
-          lane.held[static_cast<std::size_t>(slot)] = change(static_cast<Pass>(pass));
+          lane.taken[index(slot)] = 1;
+          lane.held[index(slot)] = change(static_cast<Pass>(pass));
         }
       }
       std::partial_sum(lane.held.begin(), lane.held.end(), lane.held.begin());
@@ -107,8 +108,8 @@ class Pull {
       State& lane = lanes_[entry.actor];
       const std::int32_t to = target(entry);
       add_held(lane, to, entry.slot, change(entry.pass));
-      lane.taken[static_cast<std::size_t>(entry.slot)] = 0;
-      lane.taken[static_cast<std::size_t>(to)] = 1;
+      lane.taken[index(entry.slot)] = 0;
+      lane.taken[index(to)] = 1;
       table_[entry.actor][entry.pass][entry.microbatch] = to;
     }
   }
@@ -124,7 +125,7 @@ class Pull {
   static void add_held(State& lane, std::int32_t from, std::int32_t to, std::int32_t more) {
     if (more == 0) return;
     for (std::int32_t slot = from; slot < to; ++slot) {
-      lane.held[static_cast<std::size_t>(slot)] += more;
+      lane.held[index(slot)] += more;
     }
   }
 
@@ -153,16 +154,14 @@ class Pull {
 
   std::int32_t target(const Entry& entry) const {
     const State& lane = lanes_[entry.actor];
-    const auto taken = [&](std::int32_t slot) {
-      return lane.taken[static_cast<std::size_t>(slot)] != 0;
-    };
+    const auto taken = [&](std::int32_t slot) { return lane.taken[index(slot)] != 0; };
     std::int32_t to = input(entry) + 1;
     if (entry.microbatch > 0) {
       to = std::max(to, table_[entry.actor][entry.pass][entry.microbatch - 1] + 1);
     }
     if (is_forward(entry.pass)) {
       std::int32_t room = entry.slot;
-      while (room > to && lane.held[static_cast<std::size_t>(room) - 1] < peak_) --room;
+      while (room > to && lane.held[index(room) - 1] < peak_) --room;
       to = room;
     }
     const bool first_half = entry.pass == kBackwardDown || entry.pass == kBackwardUp;
@@ -203,7 +202,7 @@ Schedule one_f_one_b_v(const GenerateOptions& options) {
   Pull(table).run();
   Schedule schedule = v_schedule("1f1b_v", options);
   for (std::int32_t actor = 0; actor < options.actors; ++actor) {
-    const auto at = static_cast<std::size_t>(actor);
+    const auto at = index(actor);
     schedule.order[at] = steps_of(table[at], options.actors, actor);
   }
   return schedule;

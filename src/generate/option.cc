@@ -1,7 +1,6 @@
 #include "option.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "penstock/nearest.h"
+#include "penstock/number_text.h"
 
 namespace penstock {
 namespace {
@@ -20,11 +20,8 @@ const std::string* given(const GenerateOptions& options, const std::string& key)
 
 // A whole number of at least 1, or nothing.
 std::optional<std::int32_t> positive(std::string_view text) {
-  std::int32_t value = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc{} || end != last || value < 1) return std::nullopt;
-  return value;
+  const auto value = parse_number<std::int32_t>(text);
+  return value && *value >= 1 ? value : std::nullopt;
 }
 
 std::string_view without_spaces(std::string_view text) {
@@ -84,10 +81,8 @@ double decimal_option(const GenerateOptions& options, const std::string& key, do
                       std::vector<Problem>& problems) {
   const std::string* text = given(options, key);
   if (text == nullptr) return otherwise;
-  double value = 0;
-  const char* last = text->data() + text->size();
-  const auto [end, error] = std::from_chars(text->data(), last, value);
-  if (error == std::errc{} && end == last && std::isfinite(value) && value >= 0) return value;
+  const auto value = parse_number<double>(*text);
+  if (value && std::isfinite(*value) && *value >= 0) return *value;
   problems.push_back({fmt::format("option {}", key),
                       fmt::format("'{}' is no number from 0 on", *text),
                       fmt::format("for example {}={}", key, otherwise)});

@@ -33,9 +33,7 @@ Schedule seq1f1b(const GenerateOptions& options) {
   Schedule schedule{.name = "seq1f1b",
                     .pipeline = loop_pipeline(actors, chunks, options.microbatches),
                     .order = {}};
-  for (Microbatch& microbatch : schedule.pipeline.microbatches) {
-    microbatch.slice_tokens = slice_tokens(options);
-  }
+  set_slices(schedule.pipeline, options);
   const std::int32_t count = options.microbatches * slices;  // per chunk
   for (std::int32_t actor = 0; actor < actors; ++actor) {
     // With one chunk a group is everything, and hops need no second way round.

@@ -60,13 +60,6 @@ void check_given(const std::vector<std::int32_t>& lengths, const GenerateOptions
   throw_if_any(std::move(problems));
 }
 
-}  // namespace
-
-std::int32_t slice_count(const GenerateOptions& options) {
-  const auto given = static_cast<std::int32_t>(given_lengths(options).size());
-  return given > 0 ? given : options.slices;
-}
-
 std::vector<std::int32_t> slice_tokens(const GenerateOptions& options) {
   std::vector<std::int32_t> lengths = given_lengths(options);
   if (!lengths.empty()) {
@@ -78,6 +71,18 @@ std::vector<std::int32_t> slice_tokens(const GenerateOptions& options) {
     return std::vector<std::int32_t>(static_cast<std::size_t>(options.slices), 1);
   refuse_too_many(options.slices, options.sequence);
   return even(options.sequence, options.slices);
+}
+
+}  // namespace
+
+std::int32_t slice_count(const GenerateOptions& options) {
+  const auto given = static_cast<std::int32_t>(given_lengths(options).size());
+  return given > 0 ? given : options.slices;
+}
+
+void set_slices(Pipeline& pipeline, const GenerateOptions& options) {
+  const std::vector<std::int32_t> tokens = slice_tokens(options);
+  for (Microbatch& microbatch : pipeline.microbatches) microbatch.slice_tokens = tokens;
 }
 
 }  // namespace penstock

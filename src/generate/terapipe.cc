@@ -9,9 +9,7 @@ Schedule terapipe(const GenerateOptions& options) {
   Schedule schedule{.name = "terapipe",
                     .pipeline = loop_pipeline(options.actors, 1, options.microbatches),
                     .order = {}};
-  for (Microbatch& microbatch : schedule.pipeline.microbatches) {
-    microbatch.slice_tokens = slice_tokens(options);
-  }
+  set_slices(schedule.pipeline, options);
   const std::int32_t slices = slice_count(options);
   const std::int32_t count = options.microbatches * slices;
   for (std::int32_t actor = 0; actor < options.actors; ++actor) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "penstock/index.h"
 #include "v_stages.h"
 
 namespace penstock {
@@ -27,13 +28,10 @@ struct Lane {
 class Search {
  public:
   Search(std::int32_t actors, std::int32_t microbatches)
-      : actors_(actors),
-        microbatches_(microbatches),
-        lanes_(static_cast<std::size_t>(actors)),
-        order_(lanes_.size()) {
+      : actors_(actors), microbatches_(microbatches), lanes_(index(actors)), order_(lanes_.size()) {
     for (auto& kind : ends_) {
       for (auto& pass : kind) {
-        pass.assign(lanes_.size() * static_cast<std::size_t>(microbatches), kNotRun);
+        pass.assign(lanes_.size() * index(microbatches), kNotRun);
       }
     }
   }
@@ -54,12 +52,10 @@ class Search {
  private:
   static constexpr std::int32_t kNotRun = -1;
 
-  Lane& lane(std::int32_t actor) { return lanes_[static_cast<std::size_t>(actor)]; }
+  Lane& lane(std::int32_t actor) { return lanes_[index(actor)]; }
 
   std::int32_t& end(Kind kind, std::int32_t pass, std::int32_t actor, std::int32_t microbatch) {
-    return ends_[kind][static_cast<std::size_t>(pass)]
-                [static_cast<std::size_t>(actor) * static_cast<std::size_t>(microbatches_) +
-                 static_cast<std::size_t>(microbatch)];
+    return ends_[kind][index(pass)][index(actor) * index(microbatches_) + index(microbatch)];
   }
 
   // When the actor's next op of that pass has its input from another actor: nothing at the turns.
@@ -70,19 +66,18 @@ class Search {
   }
 
   std::int32_t done(Kind kind, std::int32_t pass, std::int32_t actor) {
-    return lane(actor).done[kind][static_cast<std::size_t>(pass)];
+    return lane(actor).done[kind][index(pass)];
   }
 
   void append(OpKind kind, std::int32_t actor, std::int32_t chunk, std::int32_t microbatch) {
-    order_[static_cast<std::size_t>(actor)].push_back(
-        {v_op(kind, actors_, actor, chunk, microbatch)});
+    order_[index(actor)].push_back({v_op(kind, actors_, actor, chunk, microbatch)});
   }
 
   void put(Kind kind, std::int32_t pass, std::int32_t actor) {
     Lane& at = lane(actor);
     const std::int32_t input = arrival(kind, pass, actor).value_or(0);
     assert(input != kNotRun && "ops are put in an order that their inputs allow");
-    const std::int32_t microbatch = at.done[kind][static_cast<std::size_t>(pass)]++;
+    const std::int32_t microbatch = at.done[kind][index(pass)]++;
     at.time = std::max(at.time, input) + 1;
     end(kind, pass, actor, microbatch) = at.time;
     if (kind == kForward) {
@@ -100,7 +95,7 @@ class Search {
     at.waiting.pop_front();
     ++at.time;
     --at.held;
-    append(OpKind::BackwardWeight, actor, 1 - pass, at.weights[static_cast<std::size_t>(pass)]++);
+    append(OpKind::BackwardWeight, actor, 1 - pass, at.weights[index(pass)]++);
   }
 
   // Microbatch 0 goes down and up; before it comes up, further forwards go down as far as there is

@@ -1,4 +1,5 @@
 #include "lower/place.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
@@ -12,7 +13,7 @@ class Deferring {
         is_held_(program.messages.size(), 0) {}
 
   void rewrite(std::int32_t actor) {
-    std::vector<Action>& linear = program_.actions[static_cast<std::size_t>(actor)];
+    std::vector<Action>& linear = program_.actions[index(actor)];
     std::vector<Action> actions;
     actions.reserve(linear.size());
     for (std::size_t i = 0; i < linear.size(); ++i) {
@@ -31,23 +32,21 @@ class Deferring {
   }
 
  private:
-  const Message& message(std::int32_t i) const {
-    return program_.messages[static_cast<std::size_t>(i)];
-  }
+  const Message& message(std::int32_t i) const { return program_.messages[index(i)]; }
 
   void hold(std::int32_t i) {
-    is_held_[static_cast<std::size_t>(i)] = 1;
-    held_from_[static_cast<std::size_t>(message(i).from)].push_back(i);
+    is_held_[index(i)] = 1;
+    held_from_[index(message(i).from)].push_back(i);
   }
 
   void receive(std::int32_t i, std::vector<Action>& actions) {
-    std::uint8_t& held = is_held_[static_cast<std::size_t>(i)];
+    std::uint8_t& held = is_held_[index(i)];
     if (held != 0) actions.push_back({ActionKind::Receive, i});
     held = 0;
   }
 
   void receive_all(std::int32_t peer, std::vector<Action>& actions) {
-    std::vector<std::int32_t>& held = held_from_[static_cast<std::size_t>(peer)];
+    std::vector<std::int32_t>& held = held_from_[index(peer)];
     for (const std::int32_t i : held) receive(i, actions);
     held.clear();
   }

@@ -12,14 +12,11 @@
 #include "lower/post_validation.h"
 #include "lower/step_end.h"
 #include "penstock/depend.h"
+#include "penstock/index.h"
 #include "penstock/program.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // Writes a program's computes, messages and actions along the linear order: the policy `linear`.
 class Lowering {

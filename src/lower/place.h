@@ -12,7 +12,6 @@ namespace penstock {
 // REQUIRES, here and below: the actions are Linear's and there is no step end yet. Linear time.
 void place_transfers(MessagePlacement placement, Program& program);
 
-void place_linear(Program& program);
 void place_paired(Program& program);
 void place_deferred(Program& program);
 void place_naive(Program& program);

@@ -5,12 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 bool has_mirrored_copies(const Pipeline& pipeline) {
   std::vector<std::int32_t> parts;

@@ -4,12 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "penstock/index.h"
+
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 void write_norms(Program& program) {
   const bool along_the_pipeline = has_verdict(program);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "penstock/index.h"
 #include "report/json_text.h"
 #include "report/labels.h"
 
@@ -27,16 +28,16 @@ void spread(std::vector<double>& row, double start, double end) {
 
 std::vector<std::vector<int>> activity(const Timeline& timeline, Nanoseconds until,
                                        std::size_t bins) {
-  const auto actors = static_cast<std::size_t>(timeline.actors);
+  const auto actors = index(timeline.actors);
   std::vector<std::vector<double>> share(actors, std::vector<double>(bins, 0));
   const double scale = until > 0 ? static_cast<double>(bins) / static_cast<double>(until) : 0;
   for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
     const Span& span = timeline.spans[i];
-    if (is_collective(span.kind)) continue;
+    if (!is_work(span.kind)) continue;
     Nanoseconds start = span.start;
     if (span.overlaps_previous && i > 0) start = std::max(start, timeline.spans[i - 1].end);
     if (start >= span.end) continue;
-    spread(share[static_cast<std::size_t>(span.actor)], static_cast<double>(start) * scale,
+    spread(share[index(span.actor)], static_cast<double>(start) * scale,
            static_cast<double>(span.end) * scale);
   }
   std::vector<std::vector<int>> percent(actors);
@@ -49,7 +50,7 @@ std::vector<std::vector<int>> activity(const Timeline& timeline, Nanoseconds unt
 }
 
 void append_activity(std::string& out, const Timeline& timeline, Nanoseconds until) {
-  const auto actors = static_cast<std::size_t>(std::max(timeline.actors, 1));
+  const auto actors = index(std::max(timeline.actors, 1));
   const std::size_t bins = std::clamp<std::size_t>(kMostNumbers / actors, 20, 600);
   out += "\"activity\":[";
   Commas commas;

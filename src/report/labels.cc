@@ -25,7 +25,7 @@ std::string label(const Span& span) {
 }
 
 std::string label(const Transfer& transfer) {
-  return (transfer.kind == OpKind::Forward ? "activation " : "gradient ") + to_string(transfer.op);
+  return std::string(tensor_name(transfer.kind)) + " " + to_string(transfer.op);
 }
 
 std::string_view name(TimelineSource source) {

@@ -23,9 +23,4 @@ inline constexpr std::array<std::string_view, kOpKinds + 4> kSpanKinds = {
     "F", "B", "I", "W", "R", "U", "reduce", "norm", "update", "verdict"};
 std::size_t kind_index(const Span& span);
 
-// Whether a span is work (busy) or an exchange that the others wait in.
-constexpr bool is_collective(ActionKind kind) {
-  return kind != ActionKind::Compute && kind != ActionKind::Update;
-}
-
 }  // namespace penstock

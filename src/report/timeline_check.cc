@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "penstock/index.h"
 #include "report/labels.h"
 
 namespace penstock {
@@ -37,9 +38,9 @@ class Checker {
     }
   }
 
-  void at(std::string_view list, std::size_t index) {
+  void at(std::string_view list, std::size_t i) {
     list_ = list;
-    index_ = index;
+    index_ = i;
   }
 
   void problem(std::string what, std::string hint = {}) {
@@ -55,23 +56,21 @@ class Checker {
     return false;
   }
 
-  bool is_actor(std::int32_t actor) {
-    return within("actor", actor, static_cast<std::size_t>(timeline_.actors));
-  }
+  bool is_actor(std::int32_t actor) { return within("actor", actor, index(timeline_.actors)); }
 
   // The op's stage, microbatch and slice exist, and the stage sits on `actor`.
   void check_op(const Op& op, std::int32_t actor) {
     check_stage(op.stage, actor);
-    if (within("microbatch", op.microbatch, static_cast<std::size_t>(timeline_.microbatches))) {
-      const auto m = static_cast<std::size_t>(op.microbatch);
+    if (within("microbatch", op.microbatch, index(timeline_.microbatches))) {
+      const auto m = index(op.microbatch);
       const std::int32_t slices = m < timeline_.slices.size() ? timeline_.slices[m] : 1;
-      within("slice", op.slice, static_cast<std::size_t>(slices));
+      within("slice", op.slice, index(slices));
     }
   }
 
   void check_stage(std::int32_t stage, std::int32_t actor) {
     if (!within("stage", stage, timeline_.stages.size()) || !is_actor(actor)) return;
-    const std::int32_t home = timeline_.stages[static_cast<std::size_t>(stage)].actor;
+    const std::int32_t home = timeline_.stages[index(stage)].actor;
     if (home != actor)
       problem(fmt::format("stage {} sits on actor {}, not {}", stage, home, actor));
   }
@@ -82,7 +81,7 @@ class Checker {
       within("route", s.route, timeline_.stages.size());  // each has a stage of its own
     });
     const std::size_t listed = timeline_.slices.size();
-    if (listed == 0 || listed == static_cast<std::size_t>(timeline_.microbatches)) return;
+    if (listed == 0 || listed == index(timeline_.microbatches)) return;
     problems_.push_back(
         {where_ + ":/penstock/slices",
          fmt::format("{} values for {} microbatches", listed, timeline_.microbatches),
@@ -92,7 +91,7 @@ class Checker {
   void check(const Span& span) {
     if (span.kind == ActionKind::Compute) {
       check_op(span.op, span.actor);
-    } else if (is_collective(span.kind) && span.kind != ActionKind::ReduceGradients) {
+    } else if (!is_work(span.kind) && span.kind != ActionKind::ReduceGradients) {
       is_actor(span.actor);
     } else {
       check_stage(span.op.stage, span.actor);
@@ -102,7 +101,7 @@ class Checker {
                           span.start));
     }
     if (span.awaits < 0 || !within("transfer", span.awaits, timeline_.transfers.size())) return;
-    const Transfer& input = timeline_.transfers[static_cast<std::size_t>(span.awaits)];
+    const Transfer& input = timeline_.transfers[index(span.awaits)];
     if (input.to != span.actor) {
       problem(fmt::format("{} on actor {} awaits a transfer to actor {}", label(span), span.actor,
                           input.to));

@@ -29,7 +29,7 @@ std::string_view color(const Span& span) {
 
 std::string_view category(const Span& span) {
   if (span.kind == ActionKind::Compute) return name(span.op.kind);
-  return is_collective(span.kind) ? "collective" : "update";
+  return is_work(span.kind) ? "update" : "collective";
 }
 
 void append_metadata(std::string& out, const Timeline& timeline) {
@@ -75,7 +75,7 @@ void append_span(std::string& out, const Timeline& timeline, const Span& span) {
 void append_flow(std::string& out, const Timeline& timeline, const Span& producer,
                  const Span& consumer) {
   const Transfer& transfer = timeline.transfers[static_cast<std::size_t>(consumer.awaits)];
-  const std::string_view kind = transfer.kind == OpKind::Forward ? "activation" : "gradient";
+  const std::string_view kind = tensor_name(transfer.kind);
   append(
       out,
       ",\n"

@@ -54,8 +54,8 @@ void append_transfers(std::string& out, const Timeline& timeline) {
   Commas commas;
   for (const Transfer& transfer : timeline.transfers) {
     append(out, "{}\n[\"{}\",\"{}\",{},{},{},{},{},{}]", commas.next(), to_string(transfer.op),
-           transfer.kind == OpKind::Forward ? "activation" : "gradient", transfer.from, transfer.to,
-           transfer.bytes, transfer.ready, transfer.start, transfer.end);
+           tensor_name(transfer.kind), transfer.from, transfer.to, transfer.bytes, transfer.ready,
+           transfer.start, transfer.end);
   }
   out += "]";
 }

@@ -44,12 +44,6 @@ void all_three_1f1b(benchmark::State& state) {
   count_ops(state);
 }
 
-void channel_needs_1f1b(benchmark::State& state) {
-  const Program program = lower(generate("1f1b", sizes(state)));
-  for (auto _ : state) benchmark::DoNotOptimize(channel_needs(program));
-  count_ops(state);
-}
-
 void transports_1f1b(benchmark::State& state) {
   const Program program =
       lower(generate("1f1b", sizes(state)), {.placement = MessagePlacement::Naive});
@@ -69,7 +63,6 @@ BENCHMARK(generate_1f1b)->Apply(usual_sizes);
 BENCHMARK(check_1f1b)->Apply(usual_sizes);
 BENCHMARK(lower_1f1b)->Apply(usual_sizes);
 BENCHMARK(all_three_1f1b)->Apply(usual_sizes);
-BENCHMARK(channel_needs_1f1b)->Apply(usual_sizes);
 BENCHMARK(transports_1f1b)->Apply(usual_sizes);
 
 }  // namespace

@@ -9,13 +9,10 @@
 #include <fmt/format.h>
 
 #include "penstock/depend.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
-}
 
 // B for I: what an op gives, whoever gives it.
 Op given(Op op) {

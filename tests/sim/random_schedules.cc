@@ -8,6 +8,7 @@
 
 #include "../add_updates.h"
 #include "dependencies.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
@@ -16,10 +17,6 @@ using Random = std::mt19937_64;
 
 std::int32_t below(Random& random, std::int32_t bound) {
   return static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(bound));
-}
-
-std::size_t index(std::int32_t i) {
-  return static_cast<std::size_t>(i);
 }
 
 // Half of the time plain; windows of any size that leaves no stage out; queues now and then.

@@ -11,6 +11,7 @@
 #include "penstock/files.h"
 #include "penstock/formats.h"
 #include "penstock/metrics.h"
+#include "penstock/number_text.h"
 #include "penstock/report.h"
 #include "penstock/trace.h"
 #include "penstock/trials.h"
@@ -26,9 +27,9 @@ namespace {
 
 // A:X of --slow-down A=X.
 std::pair<std::int32_t, double> slow_down_entry(const std::string& word) {
-  const std::vector<std::string_view> pieces = split(word, '=');
-  const auto actor = parse_number<std::int32_t>(pieces[0]);
-  const auto factor = parse_number<double>(pieces.size() == 2 ? pieces[1] : "");
+  const auto [key, value] = key_value(word).value_or(std::pair("", ""));
+  const auto actor = parse_number<std::int32_t>(key);
+  const auto factor = parse_number<double>(value);
   if (!actor || *actor < 0 || !factor || !(*factor > 0 && *factor <= kMostSlowDown)) {
     throw UsageError(fmt::format("--slow-down takes ACTOR=FACTOR, as 3=1.5, not '{}'", word));
   }

@@ -1,8 +1,0 @@
-#include "lower/place.h"
-
-namespace penstock {
-
-// lower() has written it so.
-void place_linear(Program&) {}
-
-}  // namespace penstock
