@@ -40,6 +40,15 @@ std::vector<std::int32_t> gradients_behind(const Pipeline& pipeline) {
   return gradients;
 }
 
+// Nanoseconds at most that a message takes from all others on the slowest of the links.
+double on_links(const CostTable& costs, std::int64_t bytes) {
+  double longest = 0;
+  for (const SharedLink& link : costs.links) {
+    longest = std::max(longest, 1e9 * static_cast<double>(bytes) / link.bytes_per_s);
+  }
+  return longest;
+}
+
 // The longest that any op of the stage takes.
 Nanoseconds longest_of(const StageCosts& costs) {
   Nanoseconds longest = 0;
@@ -117,14 +126,15 @@ void Prices::check_options(const SimulateOptions& options, std::int32_t actors) 
 
 void Prices::check_range() const {
   Nanoseconds longest_op = costs_->overlap_fb.value_or(0);
-  Nanoseconds longest_message = 0;
+  double longest_message = 0;
   double step_end = static_cast<double>(costs_->global_norm);
   for (const StageCosts& stage : costs_->stages) {
     longest_op = std::max(longest_op, longest_of(stage));
     step_end += static_cast<double>(stage.update) + static_cast<double>(stage.reduce);
   }
   for (const MessagePrice& price : behind_) {
-    longest_message = std::max(longest_message, price.occupancy + price.latency);
+    const double alone = static_cast<double>(price.occupancy + price.latency);
+    longest_message = std::max(longest_message, alone + on_links(*costs_, price.bytes));
   }
   double factor = 1 + options_->jitter;
   for (const double slow_down : options_->slow_down) {
@@ -132,8 +142,7 @@ void Prices::check_range() const {
   }
   const double step =
       factor * static_cast<double>(longest_op) * static_cast<double>(program_->computes.size()) +
-      static_cast<double>(longest_message) * static_cast<double>(program_->messages.size()) +
-      step_end;
+      longest_message * static_cast<double>(program_->messages.size()) + step_end;
   if (step < kLongestStep) return;
   throw Error("costs", fmt::format("one step could take {:.0e} s", step * 1e-9),
               "times are in milliseconds");

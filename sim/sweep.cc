@@ -185,9 +185,10 @@ bool step_end_is_free(const CostTable& costs) {
 }  // namespace
 
 bool can_sweep(const CostTable& costs) {
-  return std::all_of(costs.stages.begin(), costs.stages.end(), [](const StageCosts& stage) {
+  const auto is_free = [](const StageCosts& stage) {
     return stage.message.occupancy(stage.message.largest()) == 0;
-  });
+  };
+  return costs.links.empty() && std::all_of(costs.stages.begin(), costs.stages.end(), is_free);
 }
 
 Nanoseconds sweep_makespan(const Program& program, const CostTable& costs) {

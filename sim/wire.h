@@ -33,6 +33,7 @@ class Wire {
                             std::int32_t message) const = 0;
 };
 
-std::unique_ptr<Wire> make_wire(P2p mode, const Program& program);
+// Throws Error when `costs` have links that the mode does not share.
+std::unique_ptr<Wire> make_wire(P2p mode, const Program& program, const CostTable& costs);
 
 }  // namespace penstock

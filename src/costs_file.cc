@@ -1,6 +1,7 @@
 // The costs file: one format for --costs-file, the profile and experiments.
 #include <nlohmann/json.hpp>
 
+#include "costs_links.h"
 #include "costs_object.h"
 #include "message_limit.h"
 
@@ -114,6 +115,7 @@ CostTable read_rest(const JsonReader& root) {
   CostTable costs;
   if (root.has("overlap_fb_ms")) costs.overlap_fb = milliseconds(root, "overlap_fb_ms");
   costs.global_norm = milliseconds(root, "global_norm_ms");
+  costs.links = read_links(root);
   if (root.has("machine") && root.at("machine").is_object()) {
     costs.machine =
         root.at("machine").value().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -152,14 +154,14 @@ nlohmann::ordered_json written(const StageCosts& costs) {
 }  // namespace
 
 CostTable costs_from_object(const JsonReader& object) {
-  object.only({"stages", "latency_ms", "overlap_fb_ms", "global_norm_ms", "machine"});
+  object.only({"stages", "latency_ms", "overlap_fb_ms", "global_norm_ms", "links", "machine"});
   CostTable costs = read_rest(object);
   if (object.value().is_object()) costs.stages = read_stages(object);
   return costs;
 }
 
 CostTable uniform_costs_from_object(const JsonReader& object) {
-  object.only({"uniform", "latency_ms", "overlap_fb_ms", "global_norm_ms", "machine"});
+  object.only({"uniform", "latency_ms", "overlap_fb_ms", "global_norm_ms", "links", "machine"});
   CostTable costs = read_rest(object);
   costs.stages.push_back(read_stage(object.at("uniform"), usual_message(object)));
   return costs;
@@ -179,6 +181,7 @@ std::string write_costs(const CostTable& costs) {
   for (const StageCosts& stage : costs.stages) document["stages"].push_back(written(stage));
   if (costs.overlap_fb) document["overlap_fb_ms"] = to_ms(*costs.overlap_fb);
   document["global_norm_ms"] = to_ms(costs.global_norm);
+  if (!costs.links.empty()) document["links"] = written(costs.links);
   if (!costs.machine.empty()) {
     document["machine"] = nlohmann::ordered_json::parse(costs.machine);
   }

@@ -1,6 +1,7 @@
 // Whether a cost table can price a schedule.
 #include <fmt/format.h>
 
+#include "costs_links.h"
 #include "penstock/costs.h"
 #include "penstock/index.h"
 
@@ -121,6 +122,9 @@ std::vector<Problem> missing_costs(const CostTable& costs, const Schedule& sched
   }
   report_missing_kinds(costs, schedule, problems);
   report_misfits(costs, schedule, problems);
+  for (Problem& problem : link_misfits(costs.links, schedule.pipeline.actors)) {
+    problems.push_back(std::move(problem));
+  }
   return problems;
 }
 

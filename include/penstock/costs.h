@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "penstock/error.h"
@@ -70,8 +71,19 @@ struct StageCosts {
   bool operator==(const StageCosts&) const = default;
 };
 
+// A link that the messages between several pairs of actors pass: a NIC, a switch, an uplink. What
+// is on it at one time gets max-min fair shares of its bandwidth; a message alone gets what its
+// boundary gives (MessageCost).
+struct SharedLink {
+  std::string name;                                             // for people
+  double bytes_per_s = 0;                                       // above 0
+  std::vector<std::pair<std::int32_t, std::int32_t>> channels;  // from, to: actors
+  bool operator==(const SharedLink&) const = default;
+};
+
 struct CostTable {
-  std::vector<StageCosts> stages;  // one per stage of the schedule
+  std::vector<StageCosts> stages;      // one per stage of the schedule
+  std::vector<SharedLink> links = {};  // shared under P2p::Async alone
   // Duration of any overlapped pair; absent: the sum of its ops.
   std::optional<Nanoseconds> overlap_fb;
   Nanoseconds global_norm = 0;  // the step-end exchange of norms
@@ -114,7 +126,7 @@ std::string write_costs(const CostTable& costs);
 
 // What keeps `costs` from pricing `schedule`: too few or too many stages, a kind that the schedule
 // uses and a stage does not give (I or W is never guessed from B), values per microbatch or slice
-// that are fewer or more than the schedule's.
+// that are fewer or more than the schedule's; links between actors that the schedule lacks.
 std::vector<Problem> missing_costs(const CostTable& costs, const Schedule& schedule);
 
 }  // namespace penstock

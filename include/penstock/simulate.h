@@ -14,7 +14,8 @@ namespace penstock {
 
 // How transfers and the compute lane get in each other's way.
 enum class P2p : std::uint8_t {
-  // One channel per directed pair of actors; a receive is awaited at first use.
+  // One channel per directed pair of actors; a receive is awaited at first use. What passes a
+  // CostTable::links together shares it.
   Async,
   // All transfers of an actor in one FIFO in the order of its list, sends and receives alike, as on
   // one communication stream of a GPU: a transfer starts when it is at the head of both ends'
@@ -52,7 +53,7 @@ Timeline simulate(const Program& program, const CostTable& costs,
 
 // The makespan alone by one sweep over the linear order: a second way to it, for tests to compare
 // simulate() with, and the bound that benchmarks measure it against. Equal to simulate()'s where
-// channels have unlimited bandwidth and p2p is Async. REQUIRES: can_sweep(costs),
+// channels and links have unlimited bandwidth and p2p is Async. REQUIRES: can_sweep(costs),
 // !has_verdict(program).
 Nanoseconds sweep_makespan(const Program& program, const CostTable& costs);
 bool can_sweep(const CostTable& costs);

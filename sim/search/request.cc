@@ -78,6 +78,10 @@ std::vector<Problem> faults(const CostTable& costs, const SearchOptions& options
   check_limits(options.in_flight, "memory", options.actors, problems);
   check_limits(options.bytes, "memory_bytes", options.actors, problems);
   check_bytes(costs, options, problems);
+  if (!costs.links.empty()) {
+    problems.push_back({"costs", "the search does not know links that messages share",
+                        "leave them out, and simulate what it finds with them"});
+  }
   for (Problem& problem : missing_costs(costs, asked_for(options))) {
     problems.push_back(std::move(problem));
   }
