@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -59,6 +60,17 @@ CostTable uniform_costs(std::int32_t stages, const StageCosts& costs) {
   CostTable table;
   table.stages.assign(index(stages), costs);
   return table;
+}
+
+CostTable costs_of_copies(CostTable costs, const Pipeline& pipeline) {
+  std::int32_t parts = 0;
+  for (const Stage& stage : pipeline.stages) parts = std::max(parts, stage.part + 1);
+  const bool has_copies = pipeline.stages.size() > index(parts);
+  if (!has_copies || costs.stages.size() != index(parts)) return costs;
+  const std::vector<StageCosts> by_part = std::move(costs.stages);
+  costs.stages.clear();
+  for (const Stage& stage : pipeline.stages) costs.stages.push_back(by_part[index(stage.part)]);
+  return costs;
 }
 
 std::vector<std::int64_t> kept_bytes(const CostTable& costs, const Pipeline& pipeline) {

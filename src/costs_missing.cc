@@ -117,7 +117,9 @@ std::vector<Problem> missing_costs(const CostTable& costs, const Schedule& sched
         {"costs",
          fmt::format("costs of {} stage{} are given, the schedule has {}", costs.stages.size(),
                      costs.stages.size() == 1 ? "" : "s", schedule.pipeline.stages.size()),
-         "costs are per stage: an actor that holds v chunks has v of them"});
+         "costs are per stage, or per part of the model where stages are copies: an actor that "
+         "holds "
+         "v chunks has v of them"});
     return problems;
   }
   report_missing_kinds(costs, schedule, problems);

@@ -60,9 +60,10 @@ Prepared prepare(Experiment experiment, MessagePlacement placement) {
 }
 
 std::optional<CostTable> given_costs(const Experiment& experiment, const Schedule& schedule) {
-  const std::optional<CostTable> costs =
+  std::optional<CostTable> costs =
       experiment.costs(static_cast<std::int32_t>(schedule.pipeline.stages.size()));
   if (!costs) return std::nullopt;
+  costs = costs_of_copies(std::move(*costs), schedule.pipeline);
   std::vector<Problem> problems = missing_costs(*costs, schedule);
   for (Problem& problem : problems) problem.where = experiment.file + ":/costs";
   if (!problems.empty()) throw Error(std::move(problems));

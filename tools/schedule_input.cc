@@ -127,6 +127,7 @@ std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& 
   if (arguments.has("costs-file")) {
     const std::string& path = arguments.text("costs-file");
     costs = read_costs(read_file(path), path);
+    if (!per_actor) costs = costs_of_copies(std::move(*costs), pipeline);
   }
   if (per_actor) {
     if (!costs) throw UsageError("--per-actor says what --costs or --costs-file are of");

@@ -133,20 +133,59 @@ std::optional<CostTable> costs_for_sizes(const GenerateOptions& options,
   return sizes ? costs_from(arguments, *sizes) : CostTable{};
 }
 
+namespace {
+
+CostTable costs_or_units(const GenerateOptions& options, const Arguments& arguments) {
+  if (auto costs = costs_for_sizes(options, arguments)) return std::move(*costs);
+  const std::optional<Schedule> sizes = without_order(options);
+  return sizes ? unit_costs(*sizes) : CostTable{};
+}
+
+// Costs of whole actors leave open into how many chunks an actor's share is cut: one, or two, which
+// a V needs. Each gets its part of the budget.
+std::vector<GenerateOptions> searched_sizes(const GenerateOptions& options,
+                                            const Arguments& arguments) {
+  const auto placement = options.option.find("placement");
+  const bool is_v = placement != options.option.end() && placement->second == "v";
+  const bool is_loop = placement != options.option.end() && !is_v;
+  if (options.chunks != 1 || is_loop) return {options};
+  GenerateOptions two = options;
+  two.chunks = 2;
+  if (!arguments.has("per-actor")) {
+    if (is_v) throw Error("option placement", "a V takes two stages per actor", "chunks=2");
+    return {options};
+  }
+  return is_v ? std::vector{two} : std::vector{options, two};
+}
+
+// The best over the sizes; no order of any is faster than the least of their bounds.
+SearchResult searched(const GenerateOptions& options, const Arguments& arguments) {
+  const std::vector<GenerateOptions> sizes = searched_sizes(options, arguments);
+  std::optional<SearchResult> best;
+  std::optional<Nanoseconds> bound;
+  for (const GenerateOptions& each : sizes) {
+    SearchOptions search = search_options(each);
+    search.budget = std::max<std::int64_t>(1, search.budget / std::ssize(sizes));
+    SearchResult result = load_search()(costs_or_units(each, arguments), search);
+    bound = std::min(bound.value_or(result.bound), result.bound);
+    if (!best || result.makespan < best->makespan) best = std::move(result);
+  }
+  best->bound = *bound;
+  return std::move(*best);
+}
+
+}  // namespace
+
 NamedSchedule named_schedule(std::string_view name, GenerateOptions options,
                              const Arguments& arguments) {
   refuse_unknown(name);
-  if (is_made_for_costs(name)) {
-    options.costs = costs_for_sizes(options, arguments);
-    if (!options.costs) {
-      const std::optional<Schedule> sizes = without_order(options);
-      options.costs = sizes ? unit_costs(*sizes) : CostTable{};
-    }
+  if (name == kSearched) {
+    SearchResult result = searched(options, arguments);
+    Schedule schedule = std::move(result.schedule);
+    return {std::move(schedule), std::move(result)};
   }
-  if (name != kSearched) return {generate(name, options), std::nullopt};
-  SearchResult result = load_search()(*options.costs, search_options(options));
-  Schedule schedule = std::move(result.schedule);
-  return {std::move(schedule), std::move(result)};
+  if (is_made_for_costs(name)) options.costs = costs_or_units(options, arguments);
+  return {generate(name, options), std::nullopt};
 }
 
 std::string verdict(std::string_view label, const SearchResult& result) {

@@ -99,6 +99,11 @@ struct CostTable {
 // A table with the same costs on each of `stages` stages.
 CostTable uniform_costs(std::int32_t stages, const StageCosts& costs);
 
+// The costs of each stage, where `costs` may be those of one copy of the model: stages that hold
+// mirrored copies of a part cost the same. A table of another size stays as it is, for
+// missing_costs() to tell.
+CostTable costs_of_copies(CostTable costs, const Pipeline& pipeline);
+
 // Costs of whole actors shared out over the schedule's stages, so that schedules with different
 // numbers of chunks and slices do the same work: a stage takes 1/n of its actor's times and bytes
 // where n stages of its route sit on that actor, a slice its share of the microbatch's tokens, in

@@ -79,7 +79,7 @@ class Searcher {
   Instance make_instance(const Pipeline& pipeline, const std::vector<double>& in_flight,
                          const std::vector<std::int64_t>& bytes) const {
     const Backwards allowed{.whole = options_.split != true, .split = options_.split != false};
-    return {pipeline, costs_by_part(costs_, pipeline), allowed, in_flight, bytes};
+    return {pipeline, costs_of_copies(costs_, pipeline), allowed, in_flight, bytes};
   }
 
   Site& add_site(Instance instance) {

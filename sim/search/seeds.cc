@@ -52,15 +52,6 @@ bool is_allowed(const Schedule& schedule, const SearchOptions& options) {
 
 }  // namespace
 
-CostTable costs_by_part(const CostTable& costs, const Pipeline& pipeline) {
-  CostTable table = costs;
-  table.stages.clear();
-  for (const Stage& stage : pipeline.stages) {
-    table.stages.push_back(costs.stages[static_cast<std::size_t>(stage.part)]);
-  }
-  return table;
-}
-
 std::vector<Schedule> seeds(const CostTable& costs, const SearchOptions& options) {
   std::vector<Schedule> found;
   for (const Generator& generator : generators()) {
@@ -72,7 +63,7 @@ std::vector<Schedule> seeds(const CostTable& costs, const SearchOptions& options
       if (schedule.pipeline.actors != options.actors) continue;
       if (!holds_parts(schedule.pipeline, costs.stages.size())) continue;
       if (!is_placed(schedule.pipeline, options) || !is_allowed(schedule, options)) continue;
-      if (!missing_costs(costs_by_part(costs, schedule.pipeline), schedule).empty()) continue;
+      if (!missing_costs(costs_of_copies(costs, schedule.pipeline), schedule).empty()) continue;
       found.push_back(std::move(schedule));
     } catch (const Error&) {
       // Its rule does not allow these sizes, and that is no fault of the search's input.

@@ -12,8 +12,4 @@ namespace penstock {
 // split backwards against the options.
 std::vector<Schedule> seeds(const CostTable& costs, const SearchOptions& options);
 
-// The costs of each stage of `pipeline`: those of the part that it holds.
-// REQUIRES: the pipeline's parts are 0 .. costs.stages.size() - 1.
-CostTable costs_by_part(const CostTable& costs, const Pipeline& pipeline);
-
 }  // namespace penstock

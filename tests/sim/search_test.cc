@@ -67,15 +67,6 @@ Instances random_instance(std::uint64_t seed) {
   return one;
 }
 
-CostTable costs_by_part(const CostTable& costs, const Pipeline& pipeline) {
-  CostTable table = costs;
-  table.stages.clear();
-  for (const Stage& stage : pipeline.stages) {
-    table.stages.push_back(costs.stages.at(static_cast<std::size_t>(stage.part)));
-  }
-  return table;
-}
-
 std::int32_t parts_of(const Pipeline& pipeline) {
   std::int32_t last = -1;
   for (const Stage& stage : pipeline.stages) last = std::max(last, stage.part);
@@ -83,7 +74,7 @@ std::int32_t parts_of(const Pipeline& pipeline) {
 }
 
 Metrics metrics_of(const Schedule& schedule, const CostTable& costs) {
-  return measure(simulate(lower(schedule), costs_by_part(costs, schedule.pipeline)));
+  return measure(simulate(lower(schedule), costs_of_copies(costs, schedule.pipeline)));
 }
 
 bool keeps(const Metrics& metrics, const SearchOptions& options) {
