@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fair_rates.h"
+#include "penstock/fair_rates.h"
 #include "penstock/index.h"
 
 namespace penstock {
@@ -71,7 +71,7 @@ void SharedWire::arrive(Engine& engine, Channel& channel, Nanoseconds now) {
 }
 
 void SharedWire::share(Nanoseconds now) {
-  std::vector<Flow> flows;
+  std::vector<FlowOnLinks> flows;
   for (const std::int32_t number : running_) {
     const Channel& channel = channels_[index(number)];
     flows.push_back({.links = channel.links, .limit = channel.limit});

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "fair_rates.h"
+#include "penstock/fair_rates.h"
 #include "penstock/index.h"
 #include "random_schedules.h"
 #include "scenarios.h"
@@ -22,7 +22,7 @@ TEST(FairRates, ShareWhatTheNarrowLinksLeave) {
   const std::vector<std::int32_t> first = {0};
   const std::vector<std::int32_t> second = {1};
   const double capacity[] = {10, 4};
-  const Flow flows[] = {{both, kUnlimited}, {first, kUnlimited}, {second, 1}, {{}, 3}};
+  const FlowOnLinks flows[] = {{both, kUnlimited}, {first, kUnlimited}, {second, 1}, {{}, 3}};
   EXPECT_THAT(fair_rates(capacity, flows), ElementsAre(3, 7, 1, 3));
 }
 
@@ -33,7 +33,7 @@ RC_GTEST_PROP(FairRates, AreMaxMinFair, ()) {
   std::vector<double> capacity;
   for (std::int32_t i = 0; i < links; ++i) capacity.push_back(*rc::gen::inRange(1, 100));
   std::vector<std::vector<std::int32_t>> passed(*rc::gen::inRange<std::size_t>(1, 12));
-  std::vector<Flow> flows;
+  std::vector<FlowOnLinks> flows;
   for (std::vector<std::int32_t>& of_flow : passed) {
     for (std::int32_t i = 0; i < links; ++i) {
       if (*rc::gen::arbitrary<bool>()) of_flow.push_back(i);

@@ -1,4 +1,4 @@
-#include "fair_rates.h"
+#include "penstock/fair_rates.h"
 
 #include <algorithm>
 #include <limits>
@@ -15,17 +15,17 @@ struct Rest {
   double share() const { return std::max(0.0, capacity) / flows; }
 };
 
-std::vector<Rest> unshared(std::span<const double> capacity, std::span<const Flow> flows) {
+std::vector<Rest> unshared(std::span<const double> capacity, std::span<const FlowOnLinks> flows) {
   std::vector<Rest> links;
   for (const double of_link : capacity) links.push_back({.capacity = of_link});
-  for (const Flow& flow : flows) {
+  for (const FlowOnLinks& flow : flows) {
     for (const std::int32_t link : flow.links) ++links[index(link)].flows;
   }
   return links;
 }
 
 // What the flow gets if nobody else gets less than the narrowest of its links can give each.
-double share_of(const Flow& flow, std::span<const Rest> links) {
+double share_of(const FlowOnLinks& flow, std::span<const Rest> links) {
   double share = flow.limit;
   for (const std::int32_t link : flow.links) share = std::min(share, links[index(link)].share());
   return share;
@@ -33,7 +33,8 @@ double share_of(const Flow& flow, std::span<const Rest> links) {
 
 }  // namespace
 
-std::vector<double> fair_rates(std::span<const double> capacity, std::span<const Flow> flows) {
+std::vector<double> fair_rates(std::span<const double> capacity,
+                               std::span<const FlowOnLinks> flows) {
   std::vector<Rest> links = unshared(capacity, flows);
   std::vector<double> rates(flows.size(), 0);
   std::vector<std::size_t> open(flows.size());

@@ -8,7 +8,7 @@
 namespace penstock {
 
 // What passes links: no faster than `limit`, which may be infinite.
-struct Flow {
+struct FlowOnLinks {
   std::span<const std::int32_t> links;
   double limit = 0;
 };
@@ -18,6 +18,7 @@ struct Flow {
 // ed., section 6.5.2). Linear in the sum of the flows' links times the number of rates that differ.
 // REQUIRES: capacities and limits above 0, a flow passes a link at most once.
 //   fair_rates({10}, {{links 0, limit 2}, {links 0, limit inf}, {links 0, limit inf}}) = 2, 4, 4
-std::vector<double> fair_rates(std::span<const double> capacity, std::span<const Flow> flows);
+std::vector<double> fair_rates(std::span<const double> capacity,
+                               std::span<const FlowOnLinks> flows);
 
 }  // namespace penstock
