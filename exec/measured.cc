@@ -128,6 +128,7 @@ Timeline measured_timeline(const RunPlan& plan, std::span<const StageInfo> stage
                                .part = pipeline.stages[s].part,
                                .activation_bytes = stages[s].activation_bytes,
                                .kept_bytes = stages[s].kept_bytes,
+                               .left_bytes = stages[s].left_bytes,
                                .weight_bytes = stages[s].weight_bytes});
   }
   for (std::size_t r = 0; r < pipeline.routes.size(); ++r) {

@@ -16,6 +16,7 @@ namespace penstock {
 struct StageInfo {
   std::int64_t activation_bytes = 0;
   std::int64_t kept_bytes = 0;  // of those, from F to R
+  std::int64_t left_bytes = 0;  // of those, from I to W
   std::int64_t weight_bytes = 0;
 };
 

@@ -179,7 +179,7 @@ MessageCost boundary_cost(
   if (next < 0) return {};
   MessageCost cost{.bytes = bytes.front()};
   const bool alike = std::ranges::all_of(bytes, [&](std::int64_t b) { return b == bytes.front(); });
-  if (!alike) cost = {.slice_bytes = bytes};
+  if (!alike) cost = {.varied = {bytes}};
   const std::int32_t a = pipeline.stages[static_cast<std::size_t>(stage)].actor;
   const std::int32_t b = pipeline.stages[static_cast<std::size_t>(next)].actor;
   Nanoseconds latency = 0;

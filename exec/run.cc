@@ -46,6 +46,7 @@ std::vector<StageInfo> gather_stages(const RunPlan& plan, const Device& device,
     const auto stage = static_cast<std::int32_t>(s);
     mine[s] = {.activation_bytes = device.activation_bytes(stage),
                .kept_bytes = device.kept_bytes(stage),
+               .left_bytes = device.left_bytes(stage),
                .weight_bytes = device.weight_bytes(stage)};
   }
   const auto all = gather(transport, std::span<const StageInfo>(mine));

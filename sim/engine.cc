@@ -22,6 +22,7 @@ std::vector<TimelineStage> stages_of(const Pipeline& pipeline, const CostTable& 
                       .part = pipeline.stages[i].part,
                       .activation_bytes = costs.stages[i].activation_bytes,
                       .kept_bytes = kept[i],
+                      .left_bytes = left_bytes(costs.stages[i]),
                       .weight_bytes = costs.stages[i].weight_bytes});
   }
   for (std::size_t route = 0; route < pipeline.routes.size(); ++route) {
@@ -127,7 +128,7 @@ void Engine::lay_out_transfers() {
     const Op& consumer = program_->computes[static_cast<std::size_t>(message.consumer)].op;
     const std::int32_t stage = forward ? producer.stage : consumer.stage;
     flights_.push_back(
-        {.to = message.to, .boundary = prices_->boundary(stage, producer.slice, message.kind)});
+        {.to = message.to, .boundary = prices_->boundary(stage, producer, message.kind)});
     timeline_.transfers.push_back({.op = producer,
                                    .kind = message.kind,
                                    .from = message.from,

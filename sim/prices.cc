@@ -27,6 +27,14 @@ Nanoseconds base_of(const StageCosts& costs, OpKind kind) {
   return input == kVaries || weight == kVaries ? kVaries : input + weight;
 }
 
+// 0 for a slice that the microbatch has not.
+std::int64_t bytes_of(const MessageCost& message, std::int32_t microbatch, std::int32_t slice) {
+  if (message.varied.empty()) return message.bytes;
+  const auto row = static_cast<std::size_t>(message.microbatch_varies ? microbatch : 0);
+  if (static_cast<std::size_t>(slice) >= message.varied[row].size()) return 0;
+  return message.bytes_of(microbatch, slice);
+}
+
 // By stage: how many gradients a message from the stage behind holds.
 std::vector<std::int32_t> gradients_behind(const Pipeline& pipeline) {
   std::vector<std::int32_t> gradients(pipeline.stages.size(), 0);
@@ -71,10 +79,8 @@ Prices::Prices(const Program& program, const CostTable& costs, const SimulateOpt
       scaled_(options.jitter != 0 || !options.slow_down.empty()) {
   check_options(options, program.schedule.pipeline.actors);
   base_.reserve(costs.stages.size() * kOpKinds);
-  for (const StageCosts& stage : costs.stages) {
-    slices_ = std::max(slices_, static_cast<std::int32_t>(stage.message.slice_bytes.size()));
-  }
-  behind_.reserve(costs.stages.size() * static_cast<std::size_t>(slices_));
+  tell_apart_messages();
+  behind_.reserve(2 * costs.stages.size() * static_cast<std::size_t>(messages_));
   for (const StageCosts& stage : costs.stages) {
     for (int kind = 0; kind < kOpKinds; ++kind) {
       base_.push_back(base_of(stage, static_cast<OpKind>(kind)));
@@ -88,19 +94,34 @@ Prices::Prices(const Program& program, const CostTable& costs, const SimulateOpt
     add_boundary(costs.stages[stage].message, gradients[stage]);
   }
   for (const std::int32_t stage : previous_on_route(program.schedule.pipeline)) {
-    for (std::int32_t slice = 0; slice < slices_; ++slice) {
-      before_.push_back(stage < 0 ? MessagePrice{}
-                                  : of_boundary(boundary(stage, slice, OpKind::Forward)));
+    for (std::int32_t message = 0; message < messages_; ++message) {
+      before_.push_back(stage < 0 ? MessagePrice{} : of_boundary(stage * messages_ + message));
     }
   }
   check_range();
 }
 
+void Prices::tell_apart_messages() {
+  std::size_t slices = 1;
+  bool by_microbatch = false;
+  for (const StageCosts& stage : costs_->stages) {
+    for (const auto& row : stage.message.varied) slices = std::max(slices, row.size());
+    by_microbatch |= stage.message.microbatch_varies;
+  }
+  messages_ = static_cast<std::int32_t>(slices);
+  slice_step_ = slices == 1 ? 0 : 1;
+  if (!by_microbatch) return;
+  microbatch_step_ = messages_;
+  messages_ *= static_cast<std::int32_t>(program_->schedule.pipeline.microbatches.size());
+}
+
 void Prices::add_boundary(const MessageCost& message, std::int32_t tensors) {
-  for (std::int32_t slice = 0; slice < slices_; ++slice) {
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (std::int32_t i = 0; i < messages_; ++i) {
+    const std::int32_t microbatch = microbatch_step_ == 0 ? 0 : i / microbatch_step_;
+    const std::int32_t slice = microbatch_step_ == 0 ? i : i % microbatch_step_;
     const std::int64_t bytes =
-        tensors * std::min(message.bytes_of(slice), kMost / std::max(1, tensors));
+        tensors * std::min(bytes_of(message, microbatch, slice), kMost / std::max(1, tensors));
     behind_.push_back(
         {.occupancy = message.occupancy(bytes), .latency = message.latency, .bytes = bytes});
     limits_bandwidth_ |= behind_.back().occupancy > 0;

@@ -41,10 +41,12 @@ class Prices {
     return sum;
   }
 
-  // Numbers for the boundary behind `stage`, which a slice's activation passes, or its gradient:
-  // one for each window that holds both stages; and what such a message costs.
-  std::int32_t boundary(std::int32_t stage, std::int32_t slice, OpKind kind) const {
-    const std::int32_t at = stage * slices_ + (slices_ == 1 ? 0 : slice);
+  // Numbers for the boundary behind `stage`, which the activation of the op's microbatch and slice
+  // passes, or its gradient: one for each window that holds both stages; and what such a message
+  // costs.
+  std::int32_t boundary(std::int32_t stage, const Op& op, OpKind kind) const {
+    const std::int32_t at =
+        stage * messages_ + op.microbatch * microbatch_step_ + op.slice * slice_step_;
     return kind == OpKind::Forward ? at : at + first_gradient_;
   }
   const MessagePrice& of_boundary(std::int32_t boundary) const {
@@ -52,7 +54,7 @@ class Prices {
   }
   // The message that `op` awaits.
   const MessagePrice& of_input(const Op& op) const {
-    const auto at = static_cast<std::size_t>(boundary(op.stage, op.slice, op.kind));
+    const auto at = static_cast<std::size_t>(boundary(op.stage, op, op.kind));
     return op.kind == OpKind::Forward ? before_[at] : behind_[at];
   }
   bool limits_bandwidth() const { return limits_bandwidth_; }
@@ -77,6 +79,7 @@ class Prices {
   Nanoseconds of_reduction(std::int32_t group) const;
   Nanoseconds scaled(const Op& op, std::int32_t actor, Nanoseconds duration) const;
   double slow_down(std::int32_t actor) const;
+  void tell_apart_messages();
   void add_boundary(const MessageCost& message, std::int32_t tensors);
   void check_options(const SimulateOptions& options, std::int32_t actors) const;
   void check_range() const;
@@ -85,7 +88,9 @@ class Prices {
   const CostTable* costs_;
   const SimulateOptions* options_;
   std::vector<Nanoseconds> base_;     // by (stage, kind); -1: varies with the microbatch or slice
-  std::int32_t slices_ = 1;           // told apart: 1 when all of a stage's messages are alike
+  std::int32_t messages_ = 1;         // of a stage, told apart: 1 when all are alike
+  std::int32_t microbatch_step_ = 0;  // from a microbatch's message to the next one's
+  std::int32_t slice_step_ = 0;       // from a slice's to the next one's
   std::int32_t first_gradient_ = 0;   // boundary
   std::vector<MessagePrice> behind_;  // by boundary: to the next stage on the route, and back
   std::vector<MessagePrice> before_;  // and to the one before

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "message_limit.h"
+#include "costs_limits.h"
 #include "penstock/index.h"
 
 namespace penstock {
@@ -17,6 +17,12 @@ double occupancy_ns(std::int64_t bytes, double bytes_per_s) {
   return bytes_per_s > 0 ? static_cast<double>(bytes) / bytes_per_s * 1e9 : 0;
 }
 
+// Of rows per microbatch, or of one row for all.
+std::int64_t value_at(const std::vector<std::vector<std::int64_t>>& rows, bool microbatch_varies,
+                      std::int32_t microbatch, std::int32_t slice) {
+  return rows[microbatch_varies ? index(microbatch) : 0][index(slice)];
+}
+
 }  // namespace
 
 Nanoseconds from_ms(double milliseconds) {
@@ -24,12 +30,17 @@ Nanoseconds from_ms(double milliseconds) {
   return std::llround(milliseconds * 1e6);
 }
 
-std::int64_t MessageCost::bytes_of(std::int32_t slice) const {
-  return slice_bytes.empty() ? bytes : slice_bytes[index(slice)];
+std::int64_t MessageCost::bytes_of(std::int32_t microbatch, std::int32_t slice) const {
+  return varied.empty() ? bytes : value_at(varied, microbatch_varies, microbatch, slice);
 }
 
 std::int64_t MessageCost::largest() const {
-  return slice_bytes.empty() ? bytes : *std::max_element(slice_bytes.begin(), slice_bytes.end());
+  if (varied.empty()) return bytes;
+  std::int64_t most = 0;
+  for (const std::vector<std::int64_t>& row : varied) {
+    for (const std::int64_t message : row) most = std::max(most, message);
+  }
+  return most;
 }
 
 Nanoseconds MessageCost::occupancy(std::int64_t message_bytes) const {
@@ -37,9 +48,7 @@ Nanoseconds MessageCost::occupancy(std::int64_t message_bytes) const {
 }
 
 Nanoseconds Duration::at(std::int32_t microbatch, std::int32_t slice) const {
-  if (varied.empty()) return base;
-  const auto& row = varied[microbatch_varies ? index(microbatch) : 0];
-  return row[index(slice)];
+  return varied.empty() ? base : value_at(varied, microbatch_varies, microbatch, slice);
 }
 
 Nanoseconds CostTable::duration(const Op& op) const {
@@ -73,14 +82,24 @@ CostTable costs_of_copies(CostTable costs, const Pipeline& pipeline) {
   return costs;
 }
 
+std::int64_t left_bytes(const StageCosts& costs) {
+  return costs.left_bytes.value_or(costs.activation_bytes);
+}
+
 std::vector<std::int64_t> kept_bytes(const CostTable& costs, const Pipeline& pipeline) {
-  // The input of a whole microbatch: its messages over the boundary in front of the stage.
+  // The input of a whole microbatch, the largest: its messages over the boundary in front of the
+  // stage.
   const auto input = [&](std::int32_t before) {
-    std::int64_t bytes = 0;
-    for (std::int32_t slice = 0; slice < pipeline.microbatches.front().slices(); ++slice) {
-      bytes += costs.stages[index(before)].message.bytes_of(slice);
+    const MessageCost& message = costs.stages[index(before)].message;
+    std::int64_t most = 0;
+    for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
+      std::int64_t bytes = 0;
+      for (std::int32_t slice = 0; slice < pipeline.microbatches[m].slices(); ++slice) {
+        bytes += message.bytes_of(static_cast<std::int32_t>(m), slice);
+      }
+      most = std::max(most, bytes);
     }
-    return bytes;
+    return most;
   };
   const std::vector<std::int32_t> before = previous_on_route(pipeline);
   std::vector<std::int64_t> kept;
@@ -99,6 +118,14 @@ std::optional<Problem> too_slow(const MessageCost& message, const std::string& w
                  fmt::format("{} bytes at {} bytes per second take over {} ms", message.largest(),
                              message.bytes_per_s, kLongestMs),
                  "bandwidth is in bytes per second; 0 means without limit"};
+}
+
+std::optional<Problem> too_much_left(const StageCosts& costs, const std::string& where) {
+  if (costs.left_bytes.value_or(0) <= costs.activation_bytes) return std::nullopt;
+  return Problem{where,
+                 fmt::format("I leaves {} bytes of an activation of {}", *costs.left_bytes,
+                             costs.activation_bytes),
+                 "allowed: 0 to the bytes of the activation"};
 }
 
 }  // namespace penstock

@@ -1,9 +1,9 @@
 // The costs file: one format for --costs-file, the profile and experiments.
 #include <nlohmann/json.hpp>
 
+#include "costs_limits.h"
 #include "costs_links.h"
 #include "costs_object.h"
-#include "message_limit.h"
 
 namespace penstock {
 namespace {
@@ -16,41 +16,56 @@ Nanoseconds milliseconds(const JsonReader& object, std::string_view key) {
   return from_ms(object.number(key, kMilliseconds));
 }
 
-std::vector<Nanoseconds> read_slices(const JsonReader& array) {
-  std::vector<Nanoseconds> slices;
-  for (std::size_t i = 0; i < array.size(); ++i) {
-    slices.push_back(from_ms(array.at(i).as_number(kMilliseconds)));
-  }
+// What one value is: a time, or bytes.
+using ReadValue = std::int64_t (*)(const JsonReader&);
+
+std::int64_t read_time(const JsonReader& value) {
+  return from_ms(value.as_number(kMilliseconds));
+}
+
+std::int64_t read_count(const JsonReader& value) {
+  return value.as_integer(kBytes);
+}
+
+std::vector<std::int64_t> read_slices(const JsonReader& array, ReadValue read) {
+  std::vector<std::int64_t> slices;
+  for (std::size_t i = 0; i < array.size(); ++i) slices.push_back(read(array.at(i)));
   if (slices.empty()) array.problem("an empty array", "give one number per slice");
   return slices;
 }
 
-// A number, an array per slice, or an array per microbatch of arrays per slice.
-Duration read_duration(const JsonReader& value) {
-  if (!value.value().is_array()) return {.base = from_ms(value.as_number(kMilliseconds))};
-  Duration duration;
-  duration.microbatch_varies = value.size() > 0 && value.value().front().is_array();
-  if (!duration.microbatch_varies) {
-    duration.varied.push_back(read_slices(value));
-    return duration;
+struct Varied {
+  std::vector<std::vector<std::int64_t>> rows;
+  bool by_microbatch = false;
+};
+
+// An array per slice, or an array per microbatch of arrays per slice.
+Varied read_varied(const JsonReader& array, ReadValue read) {
+  Varied varied{.rows = {}, .by_microbatch = array.size() > 0 && array.value().front().is_array()};
+  if (!varied.by_microbatch) {
+    varied.rows.push_back(read_slices(array, read));
+    return varied;
   }
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (value.at(i).is_array()) duration.varied.push_back(read_slices(value.at(i)));
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    if (array.at(i).is_array()) varied.rows.push_back(read_slices(array.at(i), read));
   }
-  return duration;
+  return varied;
 }
 
-// A number, or an array per slice.
+Duration read_duration(const JsonReader& value) {
+  if (!value.value().is_array()) return {.base = read_time(value)};
+  Varied varied = read_varied(value, read_time);
+  return {.varied = std::move(varied.rows), .microbatch_varies = varied.by_microbatch};
+}
+
 void read_bytes(const JsonReader& message, MessageCost& cost) {
   if (!message.has("bytes") || !message.at("bytes").value().is_array()) {
     cost.bytes = message.integer("bytes", kBytes);
     return;
   }
-  const JsonReader array = message.at("bytes");
-  for (std::size_t i = 0; i < array.size(); ++i) {
-    cost.slice_bytes.push_back(array.at(i).as_integer(kBytes));
-  }
-  if (cost.slice_bytes.empty()) array.problem("an empty array", "give one number per slice");
+  Varied varied = read_varied(message.at("bytes"), read_count);
+  cost.varied = std::move(varied.rows);
+  cost.microbatch_varies = varied.by_microbatch;
 }
 
 // `otherwise` holds the file's defaults for all stages.
@@ -75,7 +90,7 @@ std::string key_of(OpKind kind) {
 StageCosts read_stage(const JsonReader& stage, const MessageCost& message) {
   stage.only({"forward_ms", "backward_ms", "backward_input_ms", "backward_weight_ms",
               "recompute_ms", "update_ms", "reduce_ms", "message", "activation_bytes", "kept_bytes",
-              "weight_bytes"});
+              "left_bytes", "weight_bytes"});
   StageCosts costs;
   for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
     const std::string key = key_of(static_cast<OpKind>(kind));
@@ -86,7 +101,11 @@ StageCosts read_stage(const JsonReader& stage, const MessageCost& message) {
   costs.message = read_message(stage, message);
   costs.activation_bytes = stage.integer("activation_bytes", kBytes);
   if (stage.has("kept_bytes")) costs.kept_bytes = stage.integer("kept_bytes", kBytes);
+  if (stage.has("left_bytes")) costs.left_bytes = stage.integer("left_bytes", kBytes);
   costs.weight_bytes = stage.integer("weight_bytes", kBytes);
+  if (const auto problem = too_much_left(costs, stage.place("left_bytes"))) {
+    stage.at("left_bytes").problem(problem->what, problem->hint);
+  }
   return costs;
 }
 
@@ -134,6 +153,12 @@ nlohmann::ordered_json written(const Duration& duration) {
   return duration.microbatch_varies ? rows : rows.front();
 }
 
+nlohmann::ordered_json written_bytes(const MessageCost& message) {
+  if (message.varied.empty()) return message.bytes;
+  if (message.microbatch_varies) return message.varied;
+  return message.varied.front();
+}
+
 nlohmann::ordered_json written(const StageCosts& costs) {
   nlohmann::ordered_json stage;
   for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
@@ -141,12 +166,12 @@ nlohmann::ordered_json written(const StageCosts& costs) {
   }
   stage["update_ms"] = to_ms(costs.update);
   stage["reduce_ms"] = to_ms(costs.reduce);
-  stage["message"] = {{"bytes", costs.message.bytes},
+  stage["message"] = {{"bytes", written_bytes(costs.message)},
                       {"latency_ms", to_ms(costs.message.latency)},
                       {"bytes_per_s", costs.message.bytes_per_s}};
-  if (!costs.message.slice_bytes.empty()) stage["message"]["bytes"] = costs.message.slice_bytes;
   stage["activation_bytes"] = costs.activation_bytes;
   if (costs.kept_bytes) stage["kept_bytes"] = *costs.kept_bytes;
+  if (costs.left_bytes) stage["left_bytes"] = *costs.left_bytes;
   stage["weight_bytes"] = costs.weight_bytes;
   return stage;
 }

@@ -62,26 +62,18 @@ void report_missing_kinds(const CostTable& costs, const Schedule& schedule,
   }
 }
 
-// Why as many values as slices do not fit the microbatches; "" when they do.
-std::string misfit(std::size_t given, const Pipeline& pipeline) {
-  for (std::size_t microbatch = 0; microbatch < pipeline.microbatches.size(); ++microbatch) {
-    const auto slices = index(pipeline.microbatches[microbatch].slices());
-    if (given == slices) continue;
-    return fmt::format("gives {} slices, microbatch {} has {}", given, microbatch, slices);
-  }
-  return {};
-}
-
-// Why `duration` does not fit the microbatches and their slices; "" when it does.
-std::string misfit(const Duration& duration, const Pipeline& pipeline) {
-  if (duration.varied.empty()) return {};
-  if (duration.microbatch_varies && duration.varied.size() != pipeline.microbatches.size()) {
-    return fmt::format("gives {} microbatches, the schedule has {}", duration.varied.size(),
+// Why `rows` (a Duration's or a MessageCost's) do not fit the microbatches and their slices; ""
+// when they do.
+std::string misfit(const std::vector<std::vector<std::int64_t>>& rows, bool microbatch_varies,
+                   const Pipeline& pipeline) {
+  if (rows.empty()) return {};
+  if (microbatch_varies && rows.size() != pipeline.microbatches.size()) {
+    return fmt::format("gives {} microbatches, the schedule has {}", rows.size(),
                        pipeline.microbatches.size());
   }
   for (std::size_t microbatch = 0; microbatch < pipeline.microbatches.size(); ++microbatch) {
     const auto slices = index(pipeline.microbatches[microbatch].slices());
-    const std::size_t given = duration.varied[duration.microbatch_varies ? microbatch : 0].size();
+    const std::size_t given = rows[microbatch_varies ? microbatch : 0].size();
     if (given == slices) continue;
     return fmt::format("gives {} slices, microbatch {} has {}", given, microbatch, slices);
   }
@@ -94,17 +86,19 @@ void report_misfits(const CostTable& costs, const Schedule& schedule,
     for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
       const std::optional<Duration>& duration = costs.stages[stage].op[kind];
       if (!duration) continue;
-      const std::string why = misfit(*duration, schedule.pipeline);
+      const std::string why =
+          misfit(duration->varied, duration->microbatch_varies, schedule.pipeline);
       if (why.empty()) continue;
       problems.push_back(
           {"costs", fmt::format("{} of stage {} {}", letter(static_cast<OpKind>(kind)), stage, why),
            "give one number, an array per slice, or an array per microbatch of arrays per slice"});
     }
-    const std::vector<std::int64_t>& bytes = costs.stages[stage].message.slice_bytes;
-    const std::string why = bytes.empty() ? "" : misfit(bytes.size(), schedule.pipeline);
+    const MessageCost& message = costs.stages[stage].message;
+    const std::string why = misfit(message.varied, message.microbatch_varies, schedule.pipeline);
     if (why.empty()) continue;
     problems.push_back({"costs", fmt::format("the message of stage {} {}", stage, why),
-                        "give one number of bytes, or an array per slice"});
+                        "give one number of bytes, an array per slice, or an array per microbatch "
+                        "of arrays per slice"});
   }
 }
 

@@ -2,19 +2,13 @@
 #include <cmath>
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "penstock/costs.h"
-#include "penstock/error.h"
 
 namespace penstock {
 namespace {
 
-Nanoseconds part_of(Nanoseconds whole, double share) {
-  return std::llround(static_cast<double>(whole) * share);
-}
-
-std::int64_t bytes_of(std::int64_t whole, double share) {
+// Of a time, or of bytes.
+std::int64_t part_of(std::int64_t whole, double share) {
   return std::llround(static_cast<double>(whole) * share);
 }
 
@@ -38,11 +32,11 @@ bool sliced(const Pipeline& pipeline) {
                      [](const Microbatch& microbatch) { return microbatch.slices() > 1; });
 }
 
-// Every slice takes its share of the tokens.
-Duration over_slices(Nanoseconds whole, const Pipeline& pipeline) {
-  Duration duration{.base = whole, .microbatch_varies = true};
+// [microbatch][slice]: every slice takes its share of the tokens, of time and bytes alike.
+std::vector<std::vector<std::int64_t>> over_slices(std::int64_t whole, const Pipeline& pipeline) {
+  std::vector<std::vector<std::int64_t>> rows;
   for (const Microbatch& microbatch : pipeline.microbatches) {
-    std::vector<Nanoseconds>& row = duration.varied.emplace_back();
+    std::vector<std::int64_t>& row = rows.emplace_back();
     if (microbatch.slice_tokens.empty()) row.push_back(whole);
     const auto total = std::accumulate(microbatch.slice_tokens.begin(),
                                        microbatch.slice_tokens.end(), std::int64_t{0});
@@ -50,26 +44,13 @@ Duration over_slices(Nanoseconds whole, const Pipeline& pipeline) {
       row.push_back(part_of(whole, static_cast<double>(tokens) / static_cast<double>(total)));
     }
   }
-  return duration;
-}
-
-// The costs file has one list for all microbatches: that of the most slices.
-std::vector<std::int64_t> slice_bytes(std::int64_t whole, const std::vector<Microbatch>& all) {
-  const Microbatch& most = *std::max_element(
-      all.begin(), all.end(),
-      [](const Microbatch& a, const Microbatch& b) { return a.slices() < b.slices(); });
-  const auto total =
-      std::accumulate(most.slice_tokens.begin(), most.slice_tokens.end(), std::int64_t{0});
-  std::vector<std::int64_t> bytes;
-  for (const std::int32_t tokens : most.slice_tokens) {
-    bytes.push_back(bytes_of(whole, static_cast<double>(tokens) / static_cast<double>(total)));
-  }
-  return bytes;
+  return rows;
 }
 
 Duration shared(const Duration& whole, double share, const Pipeline& pipeline) {
   if (whole.varied.empty() && sliced(pipeline)) {
-    return over_slices(part_of(whole.base, share), pipeline);
+    const Nanoseconds base = part_of(whole.base, share);
+    return {.base = base, .varied = over_slices(base, pipeline), .microbatch_varies = true};
   }
   Duration duration = whole;
   duration.base = part_of(whole.base, share);
@@ -86,39 +67,21 @@ StageCosts shared(const StageCosts& whole, double share, const Pipeline& pipelin
   }
   costs.update = part_of(whole.update, share);
   costs.reduce = part_of(whole.reduce, share);
-  costs.activation_bytes = bytes_of(whole.activation_bytes, share);
-  if (whole.kept_bytes) costs.kept_bytes = bytes_of(*whole.kept_bytes, share);
-  costs.weight_bytes = bytes_of(whole.weight_bytes, share);
-  if (sliced(pipeline) && whole.message.slice_bytes.empty() && whole.message.bytes > 0) {
-    costs.message.slice_bytes = slice_bytes(whole.message.bytes, pipeline.microbatches);
+  costs.activation_bytes = part_of(whole.activation_bytes, share);
+  if (whole.kept_bytes) costs.kept_bytes = part_of(*whole.kept_bytes, share);
+  if (whole.left_bytes) costs.left_bytes = part_of(*whole.left_bytes, share);
+  costs.weight_bytes = part_of(whole.weight_bytes, share);
+  if (sliced(pipeline) && whole.message.varied.empty() && whole.message.bytes > 0) {
+    costs.message.varied = over_slices(whole.message.bytes, pipeline);
+    costs.message.microbatch_varies = true;
   }
   return costs;
-}
-
-// One list of bytes serves all microbatches, so that messages are shared out evenly or not at all.
-void refuse_uneven_slices(const CostTable& by_actor, const std::vector<Microbatch>& all) {
-  const bool sends =
-      std::any_of(by_actor.stages.begin(), by_actor.stages.end(), [](const StageCosts& stage) {
-        return stage.message.slice_bytes.empty() && stage.message.bytes > 0;
-      });
-  if (!sends) return;
-  const auto other = std::find_if(all.begin(), all.end(), [&](const Microbatch& microbatch) {
-    return microbatch.slices() != all.front().slices();
-  });
-  if (other == all.end()) return;
-  throw Error("costs",
-              fmt::format("the bytes of a message cannot be shared out: microbatch 0 has {} "
-                          "slice{}, microbatch {} has {}",
-                          all.front().slices(), all.front().slices() == 1 ? "" : "s",
-                          other - all.begin(), other->slices()),
-              "give costs per stage, or messages of 0 bytes");
 }
 
 }  // namespace
 
 CostTable share_costs(const CostTable& by_actor, const Schedule& schedule) {
   const Pipeline& pipeline = schedule.pipeline;
-  refuse_uneven_slices(by_actor, pipeline.microbatches);
   const std::vector<std::int32_t> count = sharers(pipeline);
   CostTable costs = by_actor;
   costs.stages.clear();

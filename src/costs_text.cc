@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "message_limit.h"
+#include "costs_limits.h"
 #include "penstock/costs.h"
 #include "penstock/nearest.h"
 
@@ -52,6 +52,8 @@ constexpr CostKey kCostKeys[] = {
      [](UniformCosts& costs, double bytes) { costs.stage.activation_bytes = std::llround(bytes); }},
     {"kept", kMostBytes,
      [](UniformCosts& costs, double bytes) { costs.stage.kept_bytes = std::llround(bytes); }},
+    {"left", kMostBytes,
+     [](UniformCosts& costs, double bytes) { costs.stage.left_bytes = std::llround(bytes); }},
     {"weight", kMostBytes,
      [](UniformCosts& costs, double bytes) { costs.stage.weight_bytes = std::llround(bytes); }},
     {"overlap", kLongestMs, [](UniformCosts& costs, double ms) { costs.overlap_fb = from_ms(ms); }},
@@ -126,6 +128,7 @@ CostTable parse_costs(std::string_view text, std::int32_t stages) {
   }
   if (auto problem = too_slow(costs.stage.message, "costs"))
     problems.push_back(std::move(*problem));
+  if (auto problem = too_much_left(costs.stage, "costs")) problems.push_back(std::move(*problem));
   if (!problems.empty()) throw Error(std::move(problems));
   CostTable table = uniform_costs(stages, costs.stage);
   table.overlap_fb = costs.overlap_fb;

@@ -43,6 +43,7 @@ Activations::Activations(const Timeline& timeline) : slices_(timeline.slices) {
   for (std::size_t stage = 0; stage < chunks.size(); ++stage) {
     whole_.push_back({timeline.stages[stage].activation_bytes, units_ / chunks[stage]});
     kept_.push_back(timeline.stages[stage].kept_bytes);
+    left_.push_back(timeline.stages[stage].left_bytes);
   }
   for (const Span& span : timeline.spans) {
     const bool again = span.kind == ActionKind::Compute && span.op.kind == OpKind::Recompute;

@@ -17,6 +17,7 @@ namespace penstock {
 struct Held {
   std::int64_t bytes = 0;
   std::int64_t units = 0;
+  bool operator==(const Held&) const = default;
 };
 
 // How much one op opens or closes.
@@ -31,30 +32,33 @@ class Activations {
     if (slices_.empty()) return whole_[static_cast<std::size_t>(op.stage)];
     return slice_of(op, whole_[static_cast<std::size_t>(op.stage)]);
   }
-  Held kept(const Op& op) const {
-    Held held = of(op);
-    const std::int64_t bytes = kept_[static_cast<std::size_t>(op.stage)];
-    held.bytes = slices_.empty() ? bytes : slice_of(op, {.bytes = bytes}).bytes;
-    return held;
+  Held kept(const Op& op) const { return {share_of(op, kept_), of(op).units}; }
+  // What the end of `op` frees: at B all that its unit holds; where it is split, at I what W does
+  // not need, and at W the rest; at F where nothing is learnt.
+  Held freed_by(const Op& op) const {
+    if (op.kind == OpKind::BackwardInput) return {.bytes = of(op).bytes - share_of(op, left_)};
+    if (op.kind == OpKind::BackwardWeight) return {share_of(op, left_), of(op).units};
+    const bool ends = op.kind == OpKind::Backward || (forward_only_ && op.kind == OpKind::Forward);
+    return ends ? of(op) : Held{};
   }
   bool is_recomputed(const Op& op) const {
     if (recomputed_.empty()) return false;
     const Op again{OpKind::Recompute, op.stage, op.microbatch, op.slice};
     return std::binary_search(recomputed_.begin(), recomputed_.end(), again);
   }
-  // Whether this op is the last that needs the activation of its unit: B or W, but F where nothing
-  // is learnt.
-  bool ends_with(const Op& op) const {
-    return gives_weight_gradient(op.kind) || (forward_only_ && op.kind == OpKind::Forward);
-  }
 
  private:
   Held slice_of(const Op& op, const Held& whole) const;
+  std::int64_t share_of(const Op& op, const std::vector<std::int64_t>& bytes_by_stage) const {
+    const std::int64_t bytes = bytes_by_stage[static_cast<std::size_t>(op.stage)];
+    return slices_.empty() ? bytes : slice_of(op, {.bytes = bytes}).bytes;
+  }
 
   std::int64_t units_ = 1;
   bool forward_only_ = false;
   std::vector<Held> whole_;         // by stage
   std::vector<std::int64_t> kept_;  // by stage: bytes
+  std::vector<std::int64_t> left_;  // by stage: bytes
   std::vector<std::int32_t> slices_;
   std::vector<Op> recomputed_;  // the R of the timeline, sorted
 };
@@ -64,8 +68,8 @@ inline constexpr int kCloses = -1;
 
 // Calls visit(Nanoseconds at, const Held& held) after every change of the actor whose spans are
 // `lane`: an activation opens at the start of F and closes at the end of B or W (of F, where
-// nothing is learnt). Where it is computed again it opens in two steps, at F and at R. What opens
-// and closes inside a pair counts together.
+// nothing is learnt), in part at the end of I already. Where it is computed again it opens in two
+// steps, at F and at R. What opens and closes inside a pair counts together.
 template <class Visit>
 void walk_memory(const Timeline& timeline, const Activations& activations, SpanRange lane,
                  Held held, Visit visit) {
@@ -89,8 +93,9 @@ void walk_memory(const Timeline& timeline, const Activations& activations, SpanR
     }
     for (; first < last; ++first) {
       const Span& span = timeline.spans[static_cast<std::size_t>(first)];
-      if (span.kind != ActionKind::Compute || !activations.ends_with(span.op)) continue;
-      change(activations.of(span.op), kCloses, span.end);
+      if (span.kind != ActionKind::Compute) continue;
+      const Held freed = activations.freed_by(span.op);
+      if (freed != Held{}) change(freed, kCloses, span.end);
     }
   }
 }

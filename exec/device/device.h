@@ -39,9 +39,10 @@ class Device {
   // route), B and I the gradients (0 where none is sent). Of any stage, also another actor's.
   virtual std::int64_t boundary_floats(const Op& op) const = 0;
   // For the memory report: held from F to B or W per microbatch, the stage's input included; of
-  // that, from F to R, where there is an R; weights, gradients, optimizer.
+  // that, from F to R, where there is an R, and from I to W; weights, gradients, optimizer.
   virtual std::int64_t activation_bytes(std::int32_t stage) const = 0;
   virtual std::int64_t kept_bytes(std::int32_t stage) const = 0;
+  virtual std::int64_t left_bytes(std::int32_t stage) const { return activation_bytes(stage); }
   virtual std::int64_t weight_bytes(std::int32_t stage) const = 0;
 
   // Picks the tokens of step `step` (from 0). What runs next are forwards.

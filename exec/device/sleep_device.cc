@@ -30,7 +30,7 @@ class SleepDevice final : public Device {
     const std::int32_t tensors = forward ? (next_[stage] < 0 ? 0 : 1) : windows_[stage].sent;
     if (tensors == 0) return 0;
     const std::int32_t boundary = forward ? op.stage : previous_[stage];
-    const std::int64_t bytes = tensors * at(boundary).message.bytes_of(op.slice);
+    const std::int64_t bytes = tensors * at(boundary).message.bytes_of(op.microbatch, op.slice);
     const std::int64_t floats = bytes / static_cast<std::int64_t>(sizeof(float));
     return std::clamp<std::int64_t>(floats, 1, kLargestMessage);
   }
@@ -39,6 +39,9 @@ class SleepDevice final : public Device {
   }
   std::int64_t kept_bytes(std::int32_t stage) const override {
     return kept_[static_cast<std::size_t>(stage)];
+  }
+  std::int64_t left_bytes(std::int32_t stage) const override {
+    return penstock::left_bytes(at(stage));
   }
   std::int64_t weight_bytes(std::int32_t stage) const override { return at(stage).weight_bytes; }
 

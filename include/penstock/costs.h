@@ -39,9 +39,11 @@ struct MessageCost {
   std::int64_t bytes = 0;  // of one message: of one slice, where microbatches are sliced
   Nanoseconds latency = 0;
   double bytes_per_s = 0;
-  // Of each slice's message, instead of `bytes`; empty: `bytes` for all.
-  std::vector<std::int64_t> slice_bytes = {};
-  std::int64_t bytes_of(std::int32_t slice) const;
+  // Bytes of each message, instead of `bytes`: one per [microbatch][slice], or one per slice
+  // ([0][slice] with microbatch_varies false); empty: `bytes` for all.
+  std::vector<std::vector<std::int64_t>> varied = {};
+  bool microbatch_varies = false;
+  std::int64_t bytes_of(std::int32_t microbatch, std::int32_t slice) const;
   std::int64_t largest() const;                             // bytes of the largest message
   Nanoseconds occupancy(std::int64_t message_bytes) const;  // rounded to nanoseconds
   bool operator==(const MessageCost&) const = default;
@@ -67,6 +69,9 @@ struct StageCosts {
   // What is kept from F to R of that, where there is an R; absent: the stage's input, which is the
   // message over the boundary in front of it.
   std::optional<std::int64_t> kept_bytes;
+  // What is left of activation_bytes from I to W, where the backward is split; no more than those.
+  // Absent: all of them. The M_W of M_B in the zero-bubble paper (arXiv 2401.10241).
+  std::optional<std::int64_t> left_bytes;
   std::int64_t weight_bytes = 0;  // weights, gradients and optimizer state
   bool operator==(const StageCosts&) const = default;
 };
@@ -107,21 +112,23 @@ CostTable costs_of_copies(CostTable costs, const Pipeline& pipeline);
 // Costs of whole actors shared out over the schedule's stages, so that schedules with different
 // numbers of chunks and slices do the same work: a stage takes 1/n of its actor's times and bytes
 // where n stages of its route sit on that actor, a slice its share of the microbatch's tokens, in
-// time and in message bytes. Latency is a hop's and stays. Throws Error when messages have bytes
-// and microbatches different numbers of slices: a table has one list of bytes for all of them.
+// time and in message bytes. Latency is a hop's and stays.
 // REQUIRES: by_actor.stages has one entry per actor; check(schedule).empty().
 //   share_costs(uniform_costs(4, whole), generate("interleaved_1f1b", {.actors = 4, .chunks = 2,
 //   .microbatches = 8})): a chunk's forward takes half of whole's
 CostTable share_costs(const CostTable& by_actor, const Schedule& schedule);
+
+// StageCosts::left_bytes, filled in.
+std::int64_t left_bytes(const StageCosts& costs);
 
 // StageCosts::kept_bytes of every stage, what it leaves open filled in; no more than the stage's
 // activation_bytes. REQUIRES: one entry per stage.
 std::vector<std::int64_t> kept_bytes(const CostTable& costs, const Pipeline& pipeline);
 
 // "F=1,B=2,I=1,W=1,latency=0" (ms per stage op and per hop) with optional R= (ms), bytes=,
-// bandwidth= (bytes per second), update=, reduce=, norm= (ms), activation=, kept=, weight= (bytes)
-// and overlap= (ms). Throws
-// Error with every entry at fault: unknown or repeated key, not a number, negative, infinite, huge.
+// bandwidth= (bytes per second), update=, reduce=, norm= (ms), activation=, kept=, left=, weight=
+// (bytes) and overlap= (ms). Throws Error with every entry at fault: unknown or repeated key, not a
+// number, negative, infinite, huge; and for left= above activation=.
 CostTable parse_costs(std::string_view text, std::int32_t stages);
 
 // The costs file of the command-line contract. `where` names it in messages. Throws Error with all

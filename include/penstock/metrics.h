@@ -37,11 +37,12 @@ struct Idle {
 };
 
 struct ActorMetrics {
-  Nanoseconds busy = 0;         // compute and update
-  Nanoseconds recompute = 0;    // of those, in R
-  double utilization = 0;       // busy / makespan
-  double peak_in_flight = 0;    // microbatch activations; a chunk of a v-chunk actor counts 1/v
-  std::int64_t peak_bytes = 0;  // weights + activations in flight
+  Nanoseconds busy = 0;       // compute and update
+  Nanoseconds recompute = 0;  // of those, in R
+  double utilization = 0;     // busy / makespan
+  double peak_in_flight = 0;  // microbatch activations; a chunk of a v-chunk actor counts 1/v
+  // Weights + activations in flight; of those between I and W, what I leaves.
+  std::int64_t peak_bytes = 0;
   // Most versions of a stage's weights that are needed at once: the current one, and those that
   // forwards in flight have read and their backwards will. 1 where the weights change only behind
   // the last op.
@@ -79,7 +80,7 @@ struct MemorySample {
 };
 // memory[actor]. An activation opens at the start of F and closes at the end of B or W; in a
 // timeline without backwards (inference) at the end of its F. Where it is computed again, it holds
-// TimelineStage::kept_bytes until its R starts.
+// TimelineStage::kept_bytes until its R starts. An I leaves TimelineStage::left_bytes of it.
 std::vector<std::vector<MemorySample>> memory(const Timeline& timeline);
 
 // The chain of binding constraints that ends at the last end. Earliest first; each link starts when

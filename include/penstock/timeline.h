@@ -48,6 +48,7 @@ struct TimelineStage {
   std::int32_t part = 0;
   std::int64_t activation_bytes = 0;  // per microbatch (all slices)
   std::int64_t kept_bytes = 0;        // of those, from F to R, where there is an R
+  std::int64_t left_bytes = 0;        // of those, from I to W, where the backward is split
   std::int64_t weight_bytes = 0;
   std::int32_t route = 0;  // that it lies on: an actor's chunks are counted per route
   bool operator==(const TimelineStage&) const = default;

@@ -16,8 +16,8 @@ inline constexpr std::int32_t kMostTraceMicrobatches = 1 << 25;
 // `traceEvents` for Perfetto (a thread per actor, flows from send to receive, counters for memory)
 // and, in front of it, a "penstock" object with what Perfetto does not need, to the nanosecond:
 //   {"trace": 1, "name": "1f1b", "source": "predicted", "actors": 4, "microbatches": 8,
-//    "tokens": null, "stages": [{"actor", "part", "route", "activation_bytes", "weight_bytes"}],
-//    "slices": null or a count per microbatch,
+//    "tokens": null, "stages": [{"actor", "part", "route", "activation_bytes", "kept_bytes",
+//    "left_bytes", "weight_bytes"}], "slices": null or a count per microbatch,
 //    "spans": [["3F5", actor, start_ns, end_ns, index of the awaited transfer or null,
 //               overlaps_previous]],          also "reduce 3", "norm", "update 3"
 //    "transfers": [["3F5", "activation" or "gradient", from, to, bytes, ready, start, end]]}

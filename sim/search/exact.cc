@@ -126,26 +126,24 @@ class Programme {
     const Room& limit = instance_.limit(actor);
     for (const std::int32_t unit : units) {
       if (all.parts > limit.parts) {
-        add_limit(units, unit, limit.parts,
-                  [&](std::int32_t u) { return instance_.room(u).parts; });
+        add_limit(units, unit, limit.parts, [](const Room& room) { return room.parts; });
       }
       if (all.bytes > limit.bytes) {
-        add_limit(units, unit, limit.bytes,
-                  [&](std::int32_t u) { return instance_.room(u).bytes; });
+        add_limit(units, unit, limit.bytes, [](const Room& room) { return room.bytes; });
       }
     }
   }
 
   // What is open when the unit opens is within the limit, itself included: as shares of the limit.
-  template <class RoomOf>
+  template <class Measure>
   void add_limit(const std::vector<std::int32_t>& units, std::int32_t unit, std::int64_t limit,
-                 RoomOf room_of) {
+                 Measure measure) {
     const std::int32_t opening = kNodesPerUnit * unit;
-    const auto share = [&](std::int32_t u) {
-      return static_cast<double>(room_of(u)) / static_cast<double>(limit);
+    const auto share = [&](const Room& room) {
+      return static_cast<double>(measure(room)) / static_cast<double>(limit);
     };
     std::vector<Term> terms;
-    double held = share(unit);
+    double held = share(instance_.room(unit));
     const auto add = [&](std::int32_t node, double factor) {
       const Precedes before = precedes(node, opening);
       held += factor * before.constant;
@@ -155,8 +153,11 @@ class Programme {
       if (other == unit) continue;
       const std::int32_t first = kNodesPerUnit * other;
       const bool has_weight = windows_.relaxed.duration[index(first + 2)] >= 0;
-      add(first, share(other));
-      add(has_weight ? first + 2 : first + 1, -share(other));
+      const double all = share(instance_.room(other));
+      const double early = has_weight ? share(instance_.freed_early(other)) : 0;
+      add(first, all);
+      if (early > 0) add(first + 1, -early);
+      add(has_weight ? first + 2 : first + 1, early - all);
     }
     programme_.add_row(std::move(terms), held - 1 - 1e-7);
   }

@@ -17,17 +17,20 @@ bool gives(const StageCosts& costs, OpKind kind) {
   return costs.op[static_cast<std::size_t>(kind)].has_value();
 }
 
-bool same_for_all(const Duration& duration) {
-  if (!duration.microbatch_varies) return true;
-  return std::all_of(duration.varied.begin(), duration.varied.end(),
-                     [&](const auto& row) { return row == duration.varied.front(); });
+// Of a Duration, or a MessageCost.
+template <class Varied>
+bool same_for_all(const Varied& given) {
+  if (!given.microbatch_varies) return true;
+  return std::all_of(given.varied.begin(), given.varied.end(),
+                     [&](const auto& row) { return row == given.varied.front(); });
 }
 
 bool alike(const Pipeline& pipeline, const CostTable& costs) {
   return std::all_of(pipeline.microbatches.begin(), pipeline.microbatches.end(),
                      [](const Microbatch& m) { return m.slices() == 1; }) &&
          std::all_of(costs.stages.begin(), costs.stages.end(), [](const StageCosts& stage) {
-           return std::all_of(stage.op.begin(), stage.op.end(),
+           return same_for_all(stage.message) &&
+                  std::all_of(stage.op.begin(), stage.op.end(),
                               [](const auto& given) { return !given || same_for_all(*given); });
          });
 }
@@ -88,7 +91,7 @@ void Instance::connect(std::int32_t node, std::vector<std::int32_t>& channel_of)
     giver.channel = channel;
     const std::int32_t boundary = op.kind == OpKind::Forward ? input.stage : op.stage;
     const MessageCost& message = costs_.stages[index(boundary)].message;
-    giver.occupancy = message.occupancy(message.bytes_of(input.slice));
+    giver.occupancy = message.occupancy(message.bytes_of(input.microbatch, input.slice));
     giver.latency = message.latency;
     limits_bandwidth_ |= giver.occupancy > 0;
   });
@@ -142,8 +145,10 @@ void Instance::measure_rooms() {
   for (const Op& op : op_) {
     const std::int32_t count = pipeline_.microbatches[index(op.microbatch)].slices();
     const std::int64_t parts = parts_ / chunks[place[index(op.stage)]];
-    const std::int64_t bytes = costs_.stages[index(op.stage)].activation_bytes;
-    room_.push_back({share(parts, op.slice, count), share(bytes, op.slice, count)});
+    const StageCosts& costs = costs_.stages[index(op.stage)];
+    const std::int64_t bytes = share(costs.activation_bytes, op.slice, count);
+    room_.push_back({share(parts, op.slice, count), bytes});
+    freed_early_.push_back({.bytes = bytes - share(left_bytes(costs), op.slice, count)});
   }
 }
 

@@ -99,6 +99,8 @@ class Instance {
 
   // What the unit's activation takes up on its actor, from the start of F to the end of B or W.
   const Room& room(std::int32_t unit) const { return room_[index(unit)]; }
+  // Of that, what is free at the end of I already, where the backward is split.
+  const Room& freed_early(std::int32_t unit) const { return freed_early_[index(unit)]; }
   // What the activations of an actor may take up.
   const Room& limit(std::int32_t actor) const { return limit_[index(actor)]; }
   std::int64_t parts_per_microbatch() const { return parts_; }
@@ -122,6 +124,7 @@ class Instance {
   std::vector<Nanoseconds> duration_;  // by node; kNotAllowed
   std::vector<Nanoseconds> whole_;     // by unit; kNotAllowed
   std::vector<Room> room_;             // by unit
+  std::vector<Room> freed_early_;      // by unit
   std::vector<Room> limit_;            // by actor
   std::int64_t parts_ = 1;
   std::int32_t channels_ = 0;

@@ -174,8 +174,9 @@ class ListScheduler {
     lane_[index(here.actor)] = end;
     changed_[index(here.actor)] = 1;
     if (opens(choice.node)) under_way_.open(unit_of(choice.node));
+    under_way_.free(unit_of(choice.node), freed_by(instance_, order_, choice.node));
     if (closes(order_, choice.node)) under_way_.close(unit_of(choice.node));
-    if (under_way_.concerns_all() && closes(order_, choice.node)) wake();
+    if (under_way_.concerns_all() && !opens(choice.node)) wake();
     for (const std::int32_t user : users_[index(choice.node)]) arrive(user, end);
     if (here.consumer == kNone) return;
     Nanoseconds& free_at = channel_[index(here.channel)];

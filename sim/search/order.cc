@@ -24,7 +24,7 @@ void visit_rooms(const Instance& instance, const Order& order, const Item& item,
     if (node != kNone && opens(node)) visit(instance.room(unit_of(node)), true);
   }
   for (const std::int32_t node : {item.first, item.second}) {
-    if (node != kNone && closes(order, node)) visit(instance.room(unit_of(node)), false);
+    if (node != kNone) visit(freed_by(instance, order, node), false);
   }
 }
 
@@ -70,6 +70,16 @@ Nanoseconds duration_of(const Instance& instance, const Order& order, const Item
   if (!item.is_pair()) return duration_of(instance, order, item.first);
   if (instance.costs().overlap_fb) return *instance.costs().overlap_fb;
   return duration_of(instance, order, item.first) + duration_of(instance, order, item.second);
+}
+
+Room freed_by(const Instance& instance, const Order& order, std::int32_t node) {
+  const std::int32_t unit = unit_of(node);
+  if (opens(node)) return {};
+  const bool split = order.split[index(unit)] != 0;
+  if (!closes(order, node)) return instance.freed_early(unit);
+  Room room = instance.room(unit);
+  if (split) room -= instance.freed_early(unit);
+  return room;
 }
 
 Room peak_room(const Instance& instance, const Order& order, std::int32_t actor) {

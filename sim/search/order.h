@@ -45,6 +45,9 @@ inline bool opens(std::int32_t node) {
   return kind_of(node) == OpKind::Forward;
 }
 
+// What is free when the node has ended: all of its unit's room at B; at I and W, a part each.
+Room freed_by(const Instance& instance, const Order& order, std::int32_t node);
+
 // The most that the actor holds at once.
 Room peak_room(const Instance& instance, const Order& order, std::int32_t actor);
 bool fits(const Instance& instance, const Order& order);

@@ -84,12 +84,23 @@ class Precedences {
   void make_room(const std::vector<std::int32_t>& units, std::int32_t actor) {
     if (units.empty()) return;
     const Room& room = instance_.room(units[0]);
-    std::int64_t most = instance_.limit(actor).parts / room.parts;
-    if (room.bytes > 0) most = std::min(most, instance_.limit(actor).bytes / room.bytes);
+    const Room& limit = instance_.limit(actor);
+    const bool has_weight = exists(kNodesPerUnit * units[0] + 2);
+    const std::int64_t early = has_weight ? instance_.freed_early(units[0]).bytes : 0;
+    const std::int64_t left = room.bytes - early;
+    std::int64_t most = limit.parts / room.parts;
+    // Of those whose W has not ended, each holds what its I leaves, at least, and the last one all.
+    if (left > 0) most = std::min(most, (limit.bytes - room.bytes) / left + 1);
+    wait_for_room(units, most, has_weight ? 2 : 1);
+    if (early > 0) wait_for_room(units, limit.bytes / room.bytes, 1);
+  }
+
+  // The forward of each unit waits for the unit's `closer` that stands `most` before it.
+  void wait_for_room(const std::vector<std::int32_t>& units, std::int64_t most,
+                     std::int32_t closer) {
     for (auto i = static_cast<std::size_t>(most); i < units.size(); ++i) {
       const std::int32_t freed = kNodesPerUnit * units[i - static_cast<std::size_t>(most)];
-      const std::int32_t closer = exists(freed + 2) ? freed + 2 : freed + 1;
-      relaxed_.inputs[index(kNodesPerUnit * units[i])].push_back({closer, 0});
+      relaxed_.inputs[index(kNodesPerUnit * units[i])].push_back({freed + closer, 0});
     }
   }
 

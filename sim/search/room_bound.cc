@@ -9,10 +9,10 @@
 namespace penstock {
 namespace {
 
-// By unit: the least time from the start of its forward to the end of its last op. Slices of one
+// By unit: the least time from the start of its forward to the end of its B or I. Slices of one
 // microbatch wait for each other, too; that is left out.
 std::vector<Nanoseconds> stays(const Instance& instance, const Relaxed& relaxed) {
-  std::vector<Nanoseconds> stay(index(instance.units()), 0);  // to the end of the backward
+  std::vector<Nanoseconds> stay(index(instance.units()), 0);
   const auto lag = [&](std::int32_t user, std::int32_t input) {
     for (const Precedence& precedence : relaxed.inputs[index(user)]) {
       if (precedence.input == input) return precedence.lag;
@@ -34,10 +34,6 @@ std::vector<Nanoseconds> stays(const Instance& instance, const Relaxed& relaxed)
           std::max(beyond, lag(kNodesPerUnit * next, forward) + stay[index(next)] + precedence.lag);
     }
     stay[index(unit)] = relaxed.duration[index(forward)] + beyond + relaxed.duration[index(node)];
-  }
-  for (std::int32_t unit = 0; unit < instance.units(); ++unit) {
-    stay[index(unit)] +=
-        std::max<Nanoseconds>(0, relaxed.duration[index(kNodesPerUnit * unit + 2)]);
   }
   return stay;
 }
@@ -68,9 +64,13 @@ Nanoseconds room_bound(const Instance& instance, const Relaxed& relaxed,
     const std::int32_t last = relaxed.duration[index(forward + 2)] >= 0 ? forward + 2 : forward + 1;
     lane.head = std::min(lane.head, heads[index(forward)]);
     lane.tail = std::min(lane.tail, tails[index(last)]);
-    const auto time = static_cast<double>(stay[index(unit)]);
-    lane.parts += static_cast<double>(instance.room(unit).parts) * time;
-    lane.bytes += static_cast<double>(instance.room(unit).bytes) * time;
+    const auto weight =
+        static_cast<double>(std::max<Nanoseconds>(0, relaxed.duration[index(forward + 2)]));
+    const double time = static_cast<double>(stay[index(unit)]) + weight;
+    const Room& room = instance.room(unit);
+    lane.parts += static_cast<double>(room.parts) * time;
+    lane.bytes += static_cast<double>(room.bytes) * time -
+                  static_cast<double>(instance.freed_early(unit).bytes) * weight;
   }
   Nanoseconds bound = 0;
   for (std::int32_t actor = 0; actor < instance.actors(); ++actor) {

@@ -37,7 +37,7 @@ void open(const Instance& instance, const Item& item, Room& held) {
 
 void close(const Instance& instance, const Order& order, const Item& item, Room& held) {
   for (const std::int32_t node : {item.first, item.second}) {
-    if (node != kNone && closes(order, node)) held -= instance.room(unit_of(node));
+    if (node != kNone) held -= freed_by(instance, order, node);
   }
 }
 

@@ -108,10 +108,13 @@ void UnderWay::open(std::int32_t unit) {
   share(unit).unopened -= instance_->room(unit);
 }
 
+void UnderWay::free(std::int32_t unit, const Room& room) {
+  held_[index(instance_->node(kNodesPerUnit * unit).actor)] -= room;
+  share(unit).held -= room;
+}
+
 void UnderWay::close(std::int32_t unit) {
   const std::int32_t microbatch = instance_->forward_of(unit).microbatch;
-  held_[index(instance_->node(kNodesPerUnit * unit).actor)] -= instance_->room(unit);
-  share(unit).held -= instance_->room(unit);
   if (--unclosed_[index(microbatch)] == 0) {
     begun_.erase(std::find(begun_.begin(), begun_.end(), microbatch));
   }

@@ -27,6 +27,8 @@ class UnderWay {
   // What one actor opens or closes can change what another may open.
   bool concerns_all() const { return can_corner_; }
   void open(std::int32_t unit);
+  // An op of the unit has ended that frees `room`; the unit's last one.
+  void free(std::int32_t unit, const Room& room);
   void close(std::int32_t unit);
 
  private:

@@ -57,11 +57,11 @@ class Greedy {
     const Lane& here = lane(actor);
     if (kind == Forward && actor > 0) {
       const auto& ends = lane(actor - 1).forward_ends;
-      return ends[static_cast<std::size_t>(here.forwards)] + prices_.hop(actor - 1);
+      return ends[static_cast<std::size_t>(here.forwards)] + prices_.hop(actor - 1, here.forwards);
     }
     if (kind == BackwardInput && actor < last_) {
       const auto& ends = lane(actor + 1).input_ends;
-      return ends[static_cast<std::size_t>(here.inputs)] + prices_.hop(actor);
+      return ends[static_cast<std::size_t>(here.inputs)] + prices_.hop(actor, here.inputs);
     }
     return 0;
   }
@@ -99,7 +99,7 @@ class Greedy {
     std::vector<std::int32_t> more(lanes_.size(), 0);
     Nanoseconds back = lane(last_).time + prices_.of(BackwardInput, last_, 0);
     for (std::int32_t actor = last_ - 1; actor >= 0; --actor) {
-      const Nanoseconds input = back + prices_.hop(actor);
+      const Nanoseconds input = back + prices_.hop(actor, 0);
       Nanoseconds time = lane(actor).time;
       std::int32_t count = 1;
       while (count < prices_.microbatches() &&
@@ -145,7 +145,7 @@ class Greedy {
     if (here.forwards < next.forwards + 2) return true;
     const Nanoseconds input = next.time + prices_.of(Forward, actor + 1, next.forwards) +
                               prices_.of(BackwardInput, actor + 1, next.inputs) +
-                              prices_.hop(actor);
+                              prices_.hop(actor, next.inputs);
     if (here.time >= input) return false;
     const Nanoseconds forward = prices_.of(Forward, actor, here.forwards) + time_for_room(actor);
     return here.time + forward <= input || input - here.time > slack(actor);

@@ -20,7 +20,8 @@ class ZbPrices {
         varied_ = varied_ || !duration.varied.empty();
         base_[index(kind)].push_back(duration.base);
       }
-      hops_.push_back(stage.message.latency + stage.message.occupancy(stage.message.bytes_of(0)));
+      varied_hops_ = varied_hops_ || !stage.message.varied.empty();
+      hops_.push_back(stage.message.latency + stage.message.occupancy(stage.message.bytes));
     }
   }
 
@@ -31,8 +32,12 @@ class ZbPrices {
     if (varied_) return costs_.duration({kind, actor, microbatch, 0});
     return base_[index(kind)][static_cast<std::size_t>(actor)];
   }
-  // From `actor` to the next one, or back.
-  Nanoseconds hop(std::int32_t actor) const { return hops_[static_cast<std::size_t>(actor)]; }
+  // Of the microbatch, from `actor` to the next one, or back.
+  Nanoseconds hop(std::int32_t actor, std::int32_t microbatch) const {
+    if (!varied_hops_) return hops_[static_cast<std::size_t>(actor)];
+    const MessageCost& message = costs_.stages[static_cast<std::size_t>(actor)].message;
+    return message.latency + message.occupancy(message.bytes_of(microbatch, 0));
+  }
 
  private:
   static std::size_t index(OpKind kind) { return static_cast<std::size_t>(kind); }
@@ -40,6 +45,7 @@ class ZbPrices {
   const CostTable& costs_;
   std::int32_t microbatches_;
   bool varied_ = false;
+  bool varied_hops_ = false;
   std::array<std::vector<Nanoseconds>, kOpKinds> base_;  // [kind][actor]
   std::vector<Nanoseconds> hops_;
 };

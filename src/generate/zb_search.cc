@@ -113,7 +113,7 @@ class Play {
     if (op.kind != OpKind::BackwardWeight && from >= 0 && from < prices_.actors()) {
       const Nanoseconds input = end(op, from);
       if (input == kNotRun) return false;
-      start = std::max(start, input + prices_.hop(std::min(actor, from)));
+      start = std::max(start, input + prices_.hop(std::min(actor, from), op.microbatch));
     }
     if (lane.start == kNotRun) lane.start = start;
     lane.time = start + prices_.of(op.kind, actor, op.microbatch);
@@ -181,6 +181,17 @@ void check_size(const char* name, const GenerateOptions& options, std::vector<Pr
                                   options.actors)});
 }
 
+// The largest of any stage where the costs say what an input gradient leaves, else half.
+double usual_share(const CostTable& costs) {
+  double largest = 0;
+  for (const StageCosts& stage : costs.stages) {
+    if (!stage.left_bytes || stage.activation_bytes == 0) return 0.5;
+    largest = std::max(largest, static_cast<double>(*stage.left_bytes) /
+                                    static_cast<double>(stage.activation_bytes));
+  }
+  return largest;
+}
+
 ZbMemory memory_option(const char* name, const GenerateOptions& options, std::int32_t otherwise,
                        std::vector<Problem>& problems) {
   const double most = decimal_option(options, "memory", otherwise, problems);
@@ -191,7 +202,8 @@ ZbMemory memory_option(const char* name, const GenerateOptions& options, std::in
                                     name, most),
                         "at least 1"});
   }
-  const double share = decimal_option(options, "weight_share", 0.5, problems);
+  const double share =
+      decimal_option(options, "weight_share", usual_share(*options.costs), problems);
   if (share > 1) {
     problems.push_back({"option weight_share",
                         fmt::format("{} of an activation are more than the whole", share),

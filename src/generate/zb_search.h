@@ -13,8 +13,9 @@ namespace penstock {
 // one with the fewest microbatches in flight.
 //
 // No actor holds more than option `memory` (default: `memory`), in activations of a microbatch: a
-// forward adds one, an input gradient leaves option `weight_share` of it (default 0.5), which the
-// weight gradient frees. Throws Error for costs that lack F, I or W of a stage, and for limits that
+// forward adds one, an input gradient leaves option `weight_share` of it, which the weight
+// gradient frees (default: the largest share of left_bytes in activation_bytes; 0.5 where the costs
+// do not give both). Throws Error for costs that lack F, I or W of a stage, and for limits that
 // no order meets.
 // REQUIRES: options.costs.
 Schedule search_zero_bubble(const char* name, const GenerateOptions& options, std::int32_t memory);

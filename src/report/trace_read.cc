@@ -61,11 +61,13 @@ std::vector<TimelineStage> read_stages(const JsonReader& root,
   for (std::size_t i = 0; i < list->size() && !full(problems); ++i) {
     const JsonReader stage = list->at(i);
     if (!stage.is_object()) continue;
+    const std::int64_t activation = stage.integer("activation_bytes", {.max = kMostBytes});
     stages.push_back(
         {.actor = static_cast<std::int32_t>(stage.integer("actor", {.required = true})),
          .part = static_cast<std::int32_t>(stage.integer("part", {.required = true})),
-         .activation_bytes = stage.integer("activation_bytes", {.max = kMostBytes}),
+         .activation_bytes = activation,
          .kept_bytes = stage.integer("kept_bytes", {.max = kMostBytes}),
+         .left_bytes = stage.integer("left_bytes", {.max = activation, .fallback = activation}),
          .weight_bytes = stage.integer("weight_bytes", {.max = kMostBytes}),
          .route = static_cast<std::int32_t>(stage.integer("route"))});
   }

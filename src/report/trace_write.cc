@@ -19,9 +19,9 @@ void append_stages(std::string& out, const Timeline& timeline) {
   for (const TimelineStage& stage : timeline.stages) {
     append(out,
            "{}\n{{\"actor\":{},\"part\":{},\"route\":{},\"activation_bytes\":{},\"kept_bytes\":{},"
-           "\"weight_bytes\":{}}}",
+           "\"left_bytes\":{},\"weight_bytes\":{}}}",
            commas.next(), stage.actor, stage.part, stage.route, stage.activation_bytes,
-           stage.kept_bytes, stage.weight_bytes);
+           stage.kept_bytes, stage.left_bytes, stage.weight_bytes);
   }
   out += "]";
 }

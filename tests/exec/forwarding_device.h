@@ -21,6 +21,7 @@ class ForwardingDevice : public Device {
     return device_->activation_bytes(stage);
   }
   std::int64_t kept_bytes(std::int32_t stage) const override { return device_->kept_bytes(stage); }
+  std::int64_t left_bytes(std::int32_t stage) const override { return device_->left_bytes(stage); }
   std::int64_t weight_bytes(std::int32_t stage) const override {
     return device_->weight_bytes(stage);
   }

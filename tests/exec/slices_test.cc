@@ -152,8 +152,8 @@ TEST(Slices, ProfileTellsThemApart) {
   ASSERT_EQ(forward.varied[0].size(), 2U);
   EXPECT_GT(forward.at(0, 0), 0);
   const std::int64_t token = std::int64_t{plan.batch.micro} * model.hidden * 4;
-  EXPECT_EQ(result.profile.stages[0].message.slice_bytes,
-            (std::vector<std::int64_t>{12 * token, 4 * token}));
+  EXPECT_EQ(result.profile.stages[0].message.varied,
+            (std::vector<std::vector<std::int64_t>>{{12 * token, 4 * token}}));
   // So the prediction has the very messages that were sent.
   const Timeline predicted = simulate(plan.program, result.profile);
   std::int64_t bytes = 0;

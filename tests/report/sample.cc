@@ -111,6 +111,7 @@ class Maker {
       timeline.stages.push_back({.actor = a,
                                  .part = a,
                                  .activation_bytes = sample_.activation_bytes,
+                                 .left_bytes = sample_.activation_bytes,
                                  .weight_bytes = sample_.weight_bytes});
       lane.spans.push_back({.kind = ActionKind::Update,
                             .op = {.stage = a},

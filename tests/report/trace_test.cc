@@ -71,6 +71,7 @@ Timeline any_timeline() {
   timeline.source = static_cast<TimelineSource>(*inRange(0, 3));
   timeline.tokens = *inRange<std::int64_t>(0, 1'000'000);
   timeline.stages.back().route = *inRange(0, sample.actors);
+  timeline.stages.back().left_bytes = *inRange<std::int64_t>(0, sample.activation_bytes + 1);
   if (*rc::gen::arbitrary<bool>()) {
     timeline.slices.assign(static_cast<std::size_t>(sample.microbatches), *inRange(1, 4));
   }
@@ -242,6 +243,18 @@ TEST(ReadTrace, ReportsEveryWrongType) {
                           "t.json:/penstock/actors", "t.json:/penstock/source",
                           "t.json:/penstock/spans/3/2", "t.json:/penstock/spans/4",
                           "t.json:/penstock/spans/5/0", "t.json:/penstock/transfers/0/1"));
+}
+
+// Traces of before there was left_bytes: a W needed everything.
+TEST(ReadTrace, WhatAnInputGradientLeavesIsAllByDefault) {
+  const Timeline timeline = one_f_one_b({.activation_bytes = 10});
+  json trace = json::parse(write_trace(timeline));
+  for (json& stage : trace["penstock"]["stages"]) stage.erase("left_bytes");
+  EXPECT_EQ(read_trace(trace.dump(), "t.json"), timeline);
+  const Problem problem = problem_after([](json& p) {
+    p["stages"][1]["left_bytes"] = p["stages"][1]["activation_bytes"].get<std::int64_t>() + 1;
+  });
+  EXPECT_EQ(problem.where, "t.json:/penstock/stages/1/left_bytes");
 }
 
 TEST(ReadTrace, IndicesOutOfRange) {

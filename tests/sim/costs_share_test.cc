@@ -37,25 +37,30 @@ TEST(ShareCosts, ASliceTakesItsShareOfTheTokens) {
   const CostTable costs = share_costs(whole(2), schedule);
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 0}), from_ms(3));
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 1}), from_ms(9));
-  EXPECT_EQ(costs.stages[0].message.bytes_of(0), 25);
-  EXPECT_EQ(costs.stages[0].message.bytes_of(1), 75);
+  EXPECT_EQ(costs.stages[0].message.bytes_of(1, 0), 25);
+  EXPECT_EQ(costs.stages[0].message.bytes_of(1, 1), 75);
 }
 
-TEST(ShareCosts, SlicesOfDifferentNumbersShareTimeButNoBytes) {
+TEST(ShareCosts, SlicesOfDifferentNumbersShareTimeAndBytes) {
   Schedule schedule = generate("1f1b", {.actors = 2, .microbatches = 2});
   schedule.pipeline.microbatches[0].slice_tokens = {1, 3};
-  const CostTable costs = share_costs(parse_costs("F=12,B=24", 2), schedule);
+  const CostTable costs = share_costs(whole(2), schedule);
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 0, 1}), from_ms(9));
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 0}), from_ms(12));
-  EXPECT_TRUE(costs.stages[0].message.slice_bytes.empty());
-  try {
-    share_costs(whole(2), schedule);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.problems()[0].what,
-              "the bytes of a message cannot be shared out: microbatch 0 has 2 slices, microbatch "
-              "1 has 1");
+  EXPECT_EQ(costs.stages[0].message.bytes_of(0, 1), 75);
+  EXPECT_EQ(costs.stages[0].message.bytes_of(1, 0), 100);
+  EXPECT_TRUE(missing_costs(costs, schedule).empty());
+}
+
+TEST(ShareCosts, WhatAnInputGradientLeavesIsSharedAsTheActivation) {
+  CostTable by_actor = whole(2);
+  for (StageCosts& stage : by_actor.stages) stage.left_bytes = 30;
+  const Schedule schedule =
+      generate("interleaved_1f1b", {.actors = 2, .chunks = 3, .microbatches = 4});
+  for (const StageCosts& stage : share_costs(by_actor, schedule).stages) {
+    EXPECT_EQ(stage.left_bytes, 10);
   }
+  EXPECT_FALSE(share_costs(whole(2), schedule).stages[0].left_bytes.has_value());
 }
 
 TEST(ShareCosts, TwoRoutesAreNotChunks) {

@@ -6,6 +6,7 @@
 #include "penstock/check.h"
 #include "penstock/deadlock.h"
 #include "penstock/lowering.h"
+#include "penstock/trace.h"
 #include "random_schedules.h"
 #include "scenarios.h"
 
@@ -175,6 +176,29 @@ RC_GTEST_PROP(Property, SameInputSameTimeline, ()) {
   const Case one = any_case({.bandwidth = true, .step_end = true});
   const SimulateOptions options{.jitter = 0.3, .seed = *rc::gen::arbitrary<std::uint64_t>()};
   RC_ASSERT(simulate(one.program, one.costs, options) == simulate(one.program, one.costs, options));
+}
+
+// The peak lies between those with nothing and with everything left for W, op by op of every
+// actor; and saying that all is left says nothing.
+RC_GTEST_PROP(Property, WhatInputGradientsLeaveBoundsThePeak, ()) {
+  const Case one = any_case({});
+  const auto with = [&](std::optional<std::int64_t> (*left)(const StageCosts&)) {
+    CostTable costs = one.costs;
+    for (StageCosts& stage : costs.stages) stage.left_bytes = left(stage);
+    return simulate(one.program, costs);
+  };
+  using Left = std::optional<std::int64_t>;
+  const Timeline all = with([](const StageCosts&) { return Left{}; });
+  const Timeline said = with([](const StageCosts& stage) { return Left{stage.activation_bytes}; });
+  const Metrics least = measure(with([](const StageCosts&) { return Left{0}; }));
+  const Metrics most = measure(all);
+  const Metrics given = measure(simulate(one.program, one.costs));
+  RC_ASSERT(write_trace(all) == write_trace(said));
+  for (std::size_t actor = 0; actor < most.actors.size(); ++actor) {
+    RC_ASSERT(least.actors[actor].peak_bytes <= given.actors[actor].peak_bytes);
+    RC_ASSERT(given.actors[actor].peak_bytes <= most.actors[actor].peak_bytes);
+    RC_ASSERT(given.actors[actor].peak_in_flight == most.actors[actor].peak_in_flight);
+  }
 }
 
 RC_GTEST_PROP(Property, InFlightReturnsToNothing, ()) {

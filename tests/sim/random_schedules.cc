@@ -199,15 +199,13 @@ CostTable random_costs(const Schedule& schedule, std::uint64_t seed, const CostC
   const auto some = [&](std::int32_t bound) {
     return below(random, 4) == 0 ? Nanoseconds{0} : Nanoseconds{below(random, bound)};
   };
-  const auto varied = [&] {
-    Duration duration{.microbatch_varies = true};
+  const auto varied = [&] {  // [microbatch][slice]
+    std::vector<std::vector<std::int64_t>> rows;
     for (const Microbatch& microbatch : schedule.pipeline.microbatches) {
-      duration.varied.emplace_back();
-      for (std::int32_t i = 0; i < microbatch.slices(); ++i) {
-        duration.varied.back().push_back(some(1000));
-      }
+      rows.emplace_back();
+      for (std::int32_t i = 0; i < microbatch.slices(); ++i) rows.back().push_back(some(1000));
     }
-    return duration;
+    return rows;
   };
   CostTable costs;
   if (below(random, 3) == 0) costs.overlap_fb = some(1500);
@@ -215,7 +213,8 @@ CostTable random_costs(const Schedule& schedule, std::uint64_t seed, const CostC
   for (std::size_t i = 0; i < schedule.pipeline.stages.size(); ++i) {
     StageCosts stage;
     for (auto& duration : stage.op) {
-      duration = below(random, 4) == 0 ? varied() : Duration{.base = some(1000)};
+      duration = below(random, 4) == 0 ? Duration{.varied = varied(), .microbatch_varies = true}
+                                       : Duration{.base = some(1000)};
     }
     if (choice.step_end) stage.reduce = some(300);
     if (choice.step_end || updates_inside(schedule)) stage.update = some(300);
@@ -223,9 +222,12 @@ CostTable random_costs(const Schedule& schedule, std::uint64_t seed, const CostC
     if (choice.bandwidth && below(random, 2) == 0) {
       stage.message.bytes = below(random, 1000);
       stage.message.bytes_per_s = 1e9;
+      stage.message.microbatch_varies = below(random, 2) == 0;
+      if (stage.message.microbatch_varies) stage.message.varied = varied();
     }
     stage.activation_bytes = below(random, 1000);
     if (below(random, 2) == 0) stage.kept_bytes = below(random, 1000);
+    if (below(random, 2) == 0) stage.left_bytes = stage.activation_bytes * below(random, 11) / 10;
     stage.weight_bytes = below(random, 1000);
     costs.stages.push_back(std::move(stage));
   }

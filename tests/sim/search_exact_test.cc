@@ -19,11 +19,18 @@
 namespace penstock {
 namespace {
 
+// What an actor may hold: by default counted in microbatches.
+struct Memory {
+  std::int32_t most = 1;
+  std::int32_t activation = 1;
+  std::int32_t left = 1;  // from I to W
+};
+
 // Every in-order schedule of one stage per actor: a list of op kinds for each actor.
 class BruteForce {
  public:
-  BruteForce(const CostTable& costs, std::int32_t microbatches, std::int32_t most_in_flight)
-      : costs_(costs), microbatches_(microbatches), most_(most_in_flight) {}
+  BruteForce(const CostTable& costs, std::int32_t microbatches, const Memory& memory)
+      : costs_(costs), microbatches_(microbatches), memory_(memory) {}
 
   // `forms`: of each microbatch's backward, the same on all stages; 'B' or 'I'.
   Nanoseconds fastest(const std::string& forms) {
@@ -48,7 +55,9 @@ class BruteForce {
       extend({forwards + f, backwards + b, closed + c}, list);
       list.pop_back();
     };
-    if (forwards < microbatches_ && forwards - closed < most_) {
+    const std::int32_t held =
+        memory_.activation * (forwards - backwards) + memory_.left * (backwards - closed);
+    if (forwards < microbatches_ && held + memory_.activation <= memory_.most) {
       with(OpKind::Forward, forwards, 1, 0, 0);
     }
     if (backwards < forwards) {
@@ -116,7 +125,7 @@ class BruteForce {
 
   const CostTable& costs_;
   const std::int32_t microbatches_;
-  const std::int32_t most_;
+  const Memory memory_;
   std::string forms_;
   std::vector<std::vector<Op>> lists_;  // all that an actor can run
   std::vector<std::size_t> choice_;     // by actor
@@ -154,7 +163,7 @@ void expect_the_fastest(bool split, int count, std::int32_t most_actors) {
                                                .split = split,
                                                .in_flight = {static_cast<double>(in_flight)},
                                                .budget = 2000});
-    BruteForce all(costs, microbatches, in_flight);
+    BruteForce all(costs, microbatches, {.most = in_flight});
     const Nanoseconds fastest =
         all.fastest(std::string(static_cast<std::size_t>(microbatches), split ? 'I' : 'B'));
     ASSERT_EQ(result.makespan, fastest) << i;
@@ -171,6 +180,38 @@ TEST(SearchExact, SplitBackwardsEqualBruteForce) {
   expect_the_fastest(true, 8, 3);
 }
 
+// A limit in bytes, where I lets go of a part of the activation.
+TEST(SearchExact, WhatInputGradientsLeaveEqualsBruteForce) {
+  std::mt19937_64 random(4);
+  int helped = 0;
+  for (int i = 0; i < 30; ++i) {
+    const auto microbatches = 2 + static_cast<std::int32_t>(random() % 2);
+    Memory memory{.activation = 10, .left = static_cast<std::int32_t>(random() % 11)};
+    memory.most = 10 + static_cast<std::int32_t>(random() % 21);
+    CostTable costs = uneven_costs(2, random);
+    for (StageCosts& stage : costs.stages) {
+      stage.activation_bytes = memory.activation;
+      stage.left_bytes = memory.left;
+    }
+    const SearchResult result = search(costs, {.actors = 2,
+                                               .microbatches = microbatches,
+                                               .placement = Placement::Loop,
+                                               .split = true,
+                                               .bytes = {memory.most},
+                                               .budget = 2000});
+    const std::string forms(static_cast<std::size_t>(microbatches), 'I');
+    const Nanoseconds fastest = BruteForce(costs, microbatches, memory).fastest(forms);
+    ASSERT_EQ(result.makespan, fastest) << i;
+    ASSERT_EQ(result.bound, fastest) << i;
+    for (const ActorMetrics& actor : measure(simulate(lower(result.schedule), costs)).actors) {
+      ASSERT_LE(actor.peak_bytes, memory.most) << i;
+    }
+    memory.left = memory.activation;
+    helped += fastest < BruteForce(costs, microbatches, memory).fastest(forms) ? 1 : 0;
+  }
+  EXPECT_GE(helped, 5);
+}
+
 // A whole backward that takes less than its halves is worth its later gradient only sometimes.
 TEST(SearchExact, FormsOfTheBackwardAreChosenOneByOne) {
   std::mt19937_64 random(3);
@@ -178,7 +219,7 @@ TEST(SearchExact, FormsOfTheBackwardAreChosenOneByOne) {
   for (int i = 0; i < 20; ++i) {
     CostTable costs = uneven_costs(2, random);
     for (StageCosts& stage : costs.stages) stage.op[1]->base = stage.op[1]->base * 93 / 100;
-    BruteForce all(costs, 3, 3);
+    BruteForce all(costs, 3, {.most = 3});
     Nanoseconds fastest = std::numeric_limits<Nanoseconds>::max();
     for (const char* forms : {"BBB", "III", "IIB", "BII", "IBB", "BBI", "IBI", "BIB"}) {
       fastest = std::min(fastest, all.fastest(forms));
@@ -213,7 +254,7 @@ TEST(SearchExact, IsNotSlowerThanDynaPipesScheduler) {
         golden["layers"].get<double>() / stages * golden["layer_forward_ms"].get<double>();
     double sum = 0;
     for (const auto& draw : golden["multipliers"][row["std"].get<std::string>()]) {
-      StageCosts stage;
+      StageCosts stage{.message = {.bytes_per_s = 1e9, .microbatch_varies = true}};
       for (const int kind : {0, 1}) {
         stage.op[static_cast<std::size_t>(kind)] = Duration{.microbatch_varies = true};
         for (const double size : draw) {
@@ -221,7 +262,9 @@ TEST(SearchExact, IsNotSlowerThanDynaPipesScheduler) {
               {from_ms(forward * (1 + kind) * size)});
         }
       }
-      stage.message.latency = from_ms(golden["hop_ms"].get<double>());
+      for (const double size : draw) {
+        stage.message.varied.push_back({from_ms(row["hop_ms"].get<double>() * size)});
+      }
       const SearchResult result = search(
           uniform_costs(stages, stage),
           {.actors = stages, .microbatches = 16, .placement = Placement::Loop, .budget = 3000});

@@ -63,6 +63,9 @@ Instances random_instance(std::uint64_t seed) {
     one.options.in_flight = {static_cast<double>(random.from(1, actors + 2))};
   } else if (random.once_in(3)) {
     one.options.bytes = {100 * chunks + 100 * chunks * random.from(1, actors)};
+    for (StageCosts& costs : one.costs.stages) {
+      if (seed % 2 == 0) costs.left_bytes = costs.activation_bytes * random.from(0, 10) / 10;
+    }
   }
   return one;
 }

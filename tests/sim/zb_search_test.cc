@@ -128,7 +128,7 @@ TEST(ZbSearch, BytesOfTheOneSliceAreTheMessages) {
   const GenerateOptions options{.actors = 4, .microbatches = 8, .costs = costs};
   CostTable listed = costs;
   for (StageCosts& stage : listed.stages) {
-    stage.message.slice_bytes = {std::exchange(stage.message.bytes, 0)};
+    stage.message.varied = {{std::exchange(stage.message.bytes, 0)}};
   }
   for (const char* name : {"zb_1p", "zb_2p"}) {
     const Schedule schedule = generate(name, options);

@@ -1,6 +1,9 @@
 // Closed formulas of the schedules that split the backward, exactly. Arithmetic and fits to
 // order-driven simulations unless a paper is named.
 #include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -66,6 +69,76 @@ TEST(ZeroBubble, H2) {
   };
   EXPECT_EQ(ms("zb_h2"), 19) << "too few microbatches for twice the warm-up";
   EXPECT_EQ(ms("zb_h1"), 18);
+}
+
+struct Sizes {
+  std::int64_t activation;  // M_B
+  std::int64_t left;        // M_W
+  std::string text() const {
+    return fmt::format("F=1,I=1,W=1,activation={},left={}", activation, left);
+  }
+};
+
+// Of a layer, with a batch of b sequences of s tokens, h hidden, a heads: M_B = sb(34h + 5as),
+// M_W = 32sbh. The four models of the paper's table 3, s = 1024.
+std::vector<Sizes> published_sizes() {
+  std::vector<Sizes> sizes;
+  const std::int64_t s = 1024;
+  for (const auto& [h, a, b] :
+       {std::array<std::int64_t, 3>{2304, 24, 6}, {4096, 32, 3}, {5120, 40, 1}, {6144, 48, 1}}) {
+    sizes.push_back({s * b * (34 * h + 5 * a * s), 32 * s * b * h});
+  }
+  return sizes;
+}
+
+// Actor r, arXiv 2401.10241: zb_h1 (p-r)M_B + r M_W, zb_h2 (2(p-r)-1)M_B + 2r M_W, so that its
+// first actor holds the most, (2p-1)M_B. 1f1b (p-r)M_B.
+TEST(ZeroBubble, MemoryOfEveryActor) {
+  for (const Sizes& sizes : published_sizes()) {
+    for (const int p : kActors) {
+      for (const int m : {2 * p - 1, 2 * p, 40}) {
+        const GenerateOptions all{.actors = p, .microbatches = m};
+        const Metrics h1 = metrics_of("zb_h1", all, sizes.text());
+        const Metrics h2 = metrics_of("zb_h2", all, sizes.text());
+        const Metrics whole = metrics_of("1f1b", all, sizes.text());
+        std::int64_t most = 0;
+        for (int r = 0; r < p; ++r) {
+          const auto peak = [&](const Metrics& metrics) {
+            return metrics.actors[static_cast<std::size_t>(r)].peak_bytes;
+          };
+          EXPECT_EQ(peak(h1), (p - r) * sizes.activation + r * sizes.left) << p << m << r;
+          EXPECT_EQ(peak(h2), (2 * (p - r) - 1) * sizes.activation + 2 * r * sizes.left) << p << m;
+          EXPECT_EQ(peak(whole), (p - r) * sizes.activation) << p << " " << m << " " << r;
+          most = std::max(most, peak(h2));
+        }
+        EXPECT_EQ(most, (2 * p - 1) * sizes.activation) << p << " " << m;
+      }
+    }
+  }
+}
+
+// In the V family a chunk has half of both. What is in flight counts until W, so it bounds the
+// bytes; where W needs all of it, it is the bytes.
+TEST(ZeroBubble, MemoryOfTheVFamily) {
+  const std::pair<const char*, int (*)(int)> peaks[] = {
+      {"zb_v", [](int p) { return p; }},
+      {"v_half", [](int p) { return (p + 2) / 2; }},
+      {"v_min", [](int p) { return (p + 4) / 3; }}};
+  for (const int p : {2, 4, 8, 16}) {
+    for (const auto& [name, peak] : peaks) {
+      const GenerateOptions all{.actors = p, .microbatches = 3 * p};
+      const auto most = [&](const char* costs) {
+        std::int64_t bytes = 0;
+        for (const ActorMetrics& actor : metrics_of(name, all, costs).actors) {
+          bytes = std::max(bytes, actor.peak_bytes);
+        }
+        return bytes;
+      };
+      EXPECT_EQ(most("F=1,I=1,W=1,activation=50"), 100 * peak(p)) << name << p;
+      EXPECT_EQ(most("F=1,I=1,W=1,activation=50,left=50"), 100 * peak(p)) << name << p;
+      EXPECT_LE(most("F=1,I=1,W=1,activation=50,left=20"), 100 * peak(p)) << name << p;
+    }
+  }
 }
 
 // p-1 chunk units, and as much in flight on every actor.

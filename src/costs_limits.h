@@ -1,4 +1,4 @@
-// File: message_limit.h. Refuses messages that no channel can carry in a sensible time.
+// File: costs_limits.h. Refuses costs that no pipeline can have.
 #pragma once
 
 #include <optional>
@@ -10,5 +10,8 @@ namespace penstock {
 
 // A message that occupies its channel for longer than kLongestMs is a mistake of units.
 std::optional<Problem> too_slow(const MessageCost& message, const std::string& where);
+
+// An input gradient leaves no more of an activation than there is.
+std::optional<Problem> too_much_left(const StageCosts& costs, const std::string& where);
 
 }  // namespace penstock
