@@ -13,9 +13,10 @@ constexpr std::int32_t kMostStages = 10'000;
 constexpr std::size_t kMostSymbols = 1'000'000;  // bounds what nested repeats unroll to
 constexpr int kDeepest = 100;
 constexpr std::string_view kLayoutHint =
-    "E embedding, t transformer layer, L loss, | next stage, x*3 or (tt|)*3 repeats";
+    "E embedding, t transformer layer, m multi-token prediction, L loss, | next stage, x*3 or "
+    "(tt|)*3 repeats";
 
-// 'E', 't', 'L' or '|' and where in the text it comes from.
+// 'E', 't', 'm', 'L' or '|' and where in the text it comes from.
 struct Symbol {
   char letter;
   std::size_t column;
@@ -68,12 +69,10 @@ class LayoutParser {
     const std::size_t start = at_++;
     const char letter = text_[start];
     if (letter == '(') return group(start, depth);
-    if (letter == 'E' || letter == 't' || letter == 'L' || letter == '|') {
+    if (std::string_view("EtmL|").find(letter) != std::string_view::npos) {
       return {{letter, start}};
     }
-    if (letter == 'm') {
-      fault(start, "'m' (multi-token prediction) is not supported", kLayoutHint);
-    } else if (letter != ',' && letter != ' ') {
+    if (letter != ',' && letter != ' ') {
       const bool shown = letter > ' ' && letter < '\x7f';
       fault(start, fmt::format("unknown letter '{}'", shown ? letter : '?'), kLayoutHint);
     }
@@ -135,6 +134,27 @@ void check_ends(const std::vector<Symbol>& symbols, LayoutParser& parser) {
   check('L', symbols.empty() ? 0 : symbols.size() - 1, "last block");
 }
 
+// All layers stand in front of the prediction modules, and there are as many as the model has.
+void check_numbers(const std::vector<Symbol>& symbols, const Model& model, LayoutParser& parser) {
+  std::int32_t layers = 0;
+  std::int32_t predictions = 0;
+  bool mixed = false;
+  for (const Symbol& symbol : symbols) {
+    if (symbol.letter == 'm') ++predictions;
+    if (symbol.letter != 't') continue;
+    ++layers;
+    if (predictions > 0 && !mixed) parser.fault(symbol.column, "a layer behind 'm'");
+    mixed = mixed || predictions > 0;
+  }
+  if (layers != model.layers) {
+    parser.fault(0, fmt::format("{} transformer layers; the model has {}", layers, model.layers));
+  }
+  if (predictions != model.mtp_depth) {
+    parser.fault(0, fmt::format("{} multi-token prediction modules (m); the model has {}",
+                                predictions, model.mtp_depth));
+  }
+}
+
 }  // namespace
 
 Split even_split(const Model& model, std::int32_t parts) {
@@ -150,7 +170,7 @@ Split even_split(const Model& model, std::int32_t parts) {
     block += model.layers / parts + (part < model.layers % parts ? 1 : 0);
     split.first.push_back(block);
   }
-  split.first.push_back(model.layers + 2);
+  split.first.push_back(model.blocks());
   return split;
 }
 
@@ -161,20 +181,16 @@ Split parse_layout(std::string_view text, const Model& model) {
   Split split;
   split.first.push_back(0);
   std::int32_t blocks = 0;
-  std::int32_t layers = 0;
   for (const Symbol& symbol : symbols) {
     if (symbol.letter == '|') {
       split.first.push_back(blocks);
     } else {
       ++blocks;
-      if (symbol.letter == 't') ++layers;
     }
   }
   split.first.push_back(blocks);
   check_ends(symbols, parser);
-  if (layers != model.layers) {
-    parser.fault(0, fmt::format("{} transformer layers; the model has {}", layers, model.layers));
-  }
+  check_numbers(symbols, model, parser);
   if (split.parts() > kMostStages) {
     parser.fault(0, fmt::format("{} stages; at most {} are allowed", split.parts(), kMostStages));
   }
@@ -184,30 +200,39 @@ Split parse_layout(std::string_view text, const Model& model) {
 
 namespace {
 
+// A letter three times and more as "t*3".
+std::string repeated(char letter, std::int32_t times) {
+  return times < 3 ? std::string(static_cast<std::size_t>(times), letter)
+                   : fmt::format("{}*{}", letter, times);
+}
+
 // The stage and the '|' behind it, if any.
-std::string stage_text(const Split& split, std::int32_t part) {
+std::string stage_text(const Split& split, std::int32_t part, std::int32_t mtp_depth) {
   const bool is_last = part + 1 == split.parts();
   const std::int32_t begin = split.first[static_cast<std::size_t>(part)];
   const std::int32_t end = split.first[static_cast<std::size_t>(part) + 1];
-  const bool has_embedding = begin == 0 && end > 0;
-  const bool has_loss = end == split.first.back() && end > begin;
-  const std::int32_t layers = end - begin - (has_embedding ? 1 : 0) - (has_loss ? 1 : 0);
-  std::string text = has_embedding ? "E" : "";
-  text +=
-      layers < 3 ? std::string(static_cast<std::size_t>(layers), 't') : fmt::format("t*{}", layers);
-  if (has_loss) text += 'L';
+  const std::int32_t head = split.first.back() - 1;
+  const std::int32_t first_prediction = head - mtp_depth;
+  const auto blocks_in = [&](std::int32_t from, std::int32_t to) {
+    return std::max(0, std::min(end, to) - std::max(begin, from));
+  };
+  std::string text = blocks_in(0, 1) > 0 ? "E" : "";
+  text += repeated('t', blocks_in(1, first_prediction));
+  text += repeated('m', blocks_in(first_prediction, head));
+  if (blocks_in(head, head + 1) > 0) text += 'L';
   return is_last ? text : text + '|';
 }
 
 }  // namespace
 
-std::string write_layout(const Split& split) {
+std::string write_layout(const Split& split, std::int32_t mtp_depth) {
   assert(split.parts() >= 1 && "a split has a part");
   std::string text;
   for (std::int32_t part = 0; part < split.parts();) {
-    const std::string stage = stage_text(split, part);
+    const std::string stage = stage_text(split, part, mtp_depth);
     std::int32_t times = 1;
-    while (part + times < split.parts() && stage_text(split, part + times) == stage) ++times;
+    while (part + times < split.parts() && stage_text(split, part + times, mtp_depth) == stage)
+      ++times;
     const std::string group = stage.size() == 1 ? fmt::format("{}*{}", stage, times)
                                                 : fmt::format("({})*{}", stage, times);
     if (group.size() < stage.size() * static_cast<std::size_t>(times)) {

@@ -17,8 +17,24 @@ namespace penstock {
 
 namespace {
 
+// Why the model cannot be trained here; "" when it can.
+std::string_view not_trained(const Model& model) {
+  if (model.experts) return "a mixture of experts";
+  if (model.latent) return "latent attention";
+  if (model.mtp_depth > 0) return "multi-token prediction";
+  if (model.qkv_bias) return "biases in the attention's projections";
+  if (model.qk_norm) return "normed queries and keys";
+  if (!model.rope_scaling.empty()) return "stretched rotary positions";
+  return {};
+}
+
 void check_model(const RunPlan& plan) {
   const Model& model = *plan.model;
+  if (const std::string_view what = not_trained(model); !what.empty()) {
+    throw Error("model", fmt::format("training does not support {}", what),
+                "trained are dense models of the gpt2, llama and mistral families; any model that "
+                "is read can be simulated");
+  }
   if (model.positions == Positions::Learned && plan.batch.sequence > model.max_positions) {
     throw Error("batch.sequence",
                 fmt::format("{} tokens, the model has {} positions", plan.batch.sequence,

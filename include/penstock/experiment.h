@@ -10,16 +10,13 @@
 
 #include "penstock/costs.h"
 #include "penstock/model.h"
+#include "penstock/parallel.h"
+#include "penstock/recompute.h"
 #include "penstock/schedule.h"
 #include "penstock/split.h"
 #include "penstock/synchronization.h"
 
 namespace penstock {
-
-struct Parallel {
-  std::int32_t pipeline = 1;  // actors
-  std::int32_t chunks = 1;    // stages per actor
-};
 
 struct Batch {
   std::int32_t global = 1;    // sequences per step
@@ -34,11 +31,6 @@ struct ScheduleChoice {
   std::int32_t slices = 1;
   std::string layout;  // Megatron layout string; empty: even_split
 };
-
-// What a backward finds of its forward's activations: all; all but what is cheap to make again; the
-// stage's input alone. In both of the latter an R in front of it makes the rest.
-enum class RecomputeChoice : std::uint8_t { None, Selective, Full };
-std::string_view name(RecomputeChoice choice);  // "none", "selective", "full"
 
 struct Optimizer {
   std::string name = "adamw";

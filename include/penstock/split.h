@@ -10,27 +10,30 @@
 
 namespace penstock {
 
-// The model as a list of blocks: E (embedding), t0 .. t(L-1) (transformer layers), L (final norm,
-// head and loss). A part is a run of them: part k holds blocks [first[k], first[k+1]).
+// The model as a list of blocks: E (embedding), t0 .. t(L-1) (transformer layers), m per
+// multi-token prediction module, L (final norm, head and losses). A part is a run of them: part k
+// holds blocks [first[k], first[k+1]).
 struct Split {
-  std::vector<std::int32_t> first;  // parts + 1 entries, first[0] = 0, first[parts] = layers + 2
+  std::vector<std::int32_t> first;  // parts + 1 entries, first[0] = 0, first[parts] = blocks()
   std::int32_t parts() const { return static_cast<std::int32_t>(first.size()) - 1; }
   bool operator==(const Split&) const = default;
 };
 
-// Transformer layers as equal as can be, earlier parts get the remainder; E joins the first part
-// and L the last. Throws Error when there are more parts than layers.
+// Transformer layers as equal as can be, earlier parts get the remainder; E joins the first part,
+// m and L the last. Throws Error when there are more parts than layers.
 Split even_split(const Model& model, std::int32_t parts);
 
-// Megatron's pipeline layout string: E embedding, t transformer layer, L loss; | separates stages;
-// x*n and (..)*n repeat; commas and spaces are ignored; empty stages are allowed.
+// Megatron's pipeline layout string: E embedding, t transformer layer, m multi-token prediction, L
+// loss; | separates stages; x*n and (..)*n repeat; commas and spaces are ignored; empty stages are
+// allowed.
 //   parse_layout("Et*3|(tt|)*5,L", model)   (Megatron-LM, pipeline_model_parallel_layout)
 // Throws Error with the column of every fault: unknown letter, unbalanced bracket, wrong number of
-// layers, E not first, L not last, more than 10,000 stages.
+// layers or prediction modules, t behind m, E not first, L not last, more than 10,000 stages.
 Split parse_layout(std::string_view text, const Model& model);
 
-// The inverse, for tools that hand a split to Megatron and for tests: runs of equal stages are
-// written once. parse_layout(write_layout(s)) == s.
-std::string write_layout(const Split& split);
+// The inverse for a model with `mtp_depth` prediction modules, for tools that hand a split to
+// Megatron and for tests: runs of equal stages are written once. parse_layout(write_layout(s)) ==
+// s.
+std::string write_layout(const Split& split, std::int32_t mtp_depth = 0);
 
 }  // namespace penstock

@@ -50,6 +50,35 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Trained,
                                                                testing::tiny_llama()}),
                          [](const auto& info) { return info.param.name; });
 
+// What costs are estimated for is more than what is trained: the rest is refused, and says why.
+TEST(Trained, ModelsOfOtherShapesAreRefused) {
+  const Model plain = testing::text_model(testing::tiny_llama());
+  const auto message = [&](auto change) {
+    Model model = plain;
+    change(model);
+    const Schedule schedule = generate("1f1b", {.actors = 2, .microbatches = 2});
+    try {
+      run_in_process(training_plan(model, schedule, even_split(model, 2), 1), make_device);
+    } catch (const Error& error) {
+      return error.problems().front().what;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message([](Model& m) { m.experts = {.experts = 4, .per_token = 2, .ffn = 20}; }),
+            "training does not support a mixture of experts");
+  EXPECT_EQ(message([](Model& m) { m.latent = {.kv_rank = 4}; }),
+            "training does not support latent attention");
+  EXPECT_EQ(message([](Model& m) { m.mtp_depth = 1; }),
+            "training does not support multi-token prediction");
+  EXPECT_EQ(message([](Model& m) { m.qkv_bias = true; }),
+            "training does not support biases in the attention's projections");
+  EXPECT_EQ(message([](Model& m) { m.qk_norm = true; }),
+            "training does not support normed queries and keys");
+  EXPECT_EQ(message([](Model& m) { m.rope_scaling = "yarn"; }),
+            "training does not support stretched rotary positions");
+  EXPECT_EQ(message([](Model& m) { m.family = Family::Mistral; }), "");
+}
+
 TEST(Trained, ProfileLeavesTrainingAsItWas) {
   const Model model = testing::text_model(testing::tiny_gpt2());
   const Schedule schedule = generate("1f1b", {.actors = 2, .microbatches = 4});

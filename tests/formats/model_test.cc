@@ -125,9 +125,14 @@ TEST(ModelTensors, NamesAreUniqueAndBlocksRise) {
 }
 
 TEST(Model, RefusesOtherFamilies) {
-  EXPECT_EQ(llama_with(R"({"model_type": "qwen2"})"),
-            "m.json:/model_type: model_type 'qwen2' is not supported\n"
-            "  hint: supported: gpt2, llama");
+  const std::string known =
+      "known: gpt2, llama, mistral, qwen2, qwen3, mixtral, qwen3_moe, deepseek_v3";
+  EXPECT_EQ(llama_with(R"({"model_type": "deepseek_v4"})"),
+            "m.json:/model_type: model_type 'deepseek_v4' is not supported\n"
+            "  hint: did you mean 'deepseek_v3'? " +
+                known);
+  EXPECT_EQ(llama_with(R"({"model_type": "bert"})"),
+            "m.json:/model_type: model_type 'bert' is not supported\n  hint: " + known);
   EXPECT_EQ(llama_with(R"({"model_type": null})"),
             "m.json: 'model_type' is missing\n  hint: it holds a string");
   EXPECT_EQ(llama_with(R"({"model_type": 3})"), "m.json:/model_type: expected a string, found 3");
@@ -147,14 +152,18 @@ TEST(Model, RefusesWhatChangesTheMaths) {
       "m.json: n_embd 770 does not divide by n_head 12\n"
       "m.json:/quantization_config: not supported: quantised weights");
   EXPECT_EQ(llama_with(R"({"attention_bias": true, "mlp_bias": true, "sliding_window": 4096,
-                          "rope_scaling": {"rope_type": "llama3", "factor": 8}, "head_dim": 65,
-                          "num_key_value_heads": 5})"),
-            "m.json:/rope_scaling: rotary type 'llama3' is not supported\n"
+                          "rope_scaling": {"rope_type": "llama4", "factor": 8}, "head_dim": 65,
+                          "num_key_value_heads": 5, "num_experts": 8})"),
             "m.json:/attention_bias: not supported: biases in the attention's projections\n"
             "m.json:/mlp_bias: not supported: biases in the MLP's projections\n"
+            "m.json:/rope_scaling: rotary type 'llama4' is not supported\n"
+            "  hint: did you mean 'llama3'?\n"
             "m.json: num_attention_heads 32 does not divide by num_key_value_heads 5\n"
             "m.json: heads of odd size 65 cannot turn in pairs\n"
+            "m.json:/num_experts: not supported: a mixture of experts\n"
             "m.json:/sliding_window: not supported: attention to a window of tokens");
+  EXPECT_EQ(message_with("qwen2.5-0.5b.json", R"({"use_sliding_window": true})"),
+            "m.json:/use_sliding_window: not supported: attention to a window of tokens");
 }
 
 TEST(Model, TakesWhatIsTheSameInOtherWords) {
@@ -163,6 +172,13 @@ TEST(Model, TakesWhatIsTheSameInOtherWords) {
                           "num_experts": 1, "partial_rotary_factor": 1.0, "anything": [1]})"),
             "");
   EXPECT_EQ(gpt2_with(R"({"activation_function": "gelu_pytorch_tanh", "n_inner": 3072})"), "");
+}
+
+// Heads so many and wide that products of sizes would leave 64 bits.
+TEST(Model, RefusesSizesWhoseProductsOverflow) {
+  EXPECT_EQ(llama_with(R"({"num_attention_heads": 1000000, "num_key_value_heads": 1000000,
+                          "head_dim": 1000000})"),
+            "m.json: 1000000 heads of size 1000000 are wider than 10000000");
 }
 
 TEST(Model, RefusesSizesOutOfRange) {
@@ -182,8 +198,9 @@ TEST(Model, RefusesSizesOutOfRange) {
 }
 
 RC_GTEST_PROP(Model, MutationsAreReadOrRefused, ()) {
-  const std::string file =
-      *rc::gen::element<std::string>("gpt2-124m.json", "llama-3-8b-instruct.json");
+  const std::string file = *rc::gen::element<std::string>(
+      "gpt2-124m.json", "llama-3-8b-instruct.json", "../../../configs/models/deepseek-v3.json",
+      "../../../configs/models/qwen3-30b-a3b.json");
   try {
     const Model model = read_model(mutated(data_file("models/" + file)), "m.json");
     RC_ASSERT(parameters(model) > 0);

@@ -17,6 +17,12 @@ Model layers(std::int32_t count) {
   return model;
 }
 
+Model predicting(std::int32_t count, std::int32_t mtp_depth) {
+  Model model = layers(count);
+  model.mtp_depth = mtp_depth;
+  return model;
+}
+
 std::string layout_message(std::string_view text, std::int32_t count) {
   return message_of([&] { parse_layout(text, layers(count)); });
 }
@@ -44,14 +50,32 @@ TEST(Layout, ReadsMegatronsStrings) {
   EXPECT_EQ(parse_layout("EtttL", layers(3)), even_split(layers(3), 1));
 }
 
+// DeepSeek-V3's layout in Megatron-LM's documentation: sixteen stages, the module for multi-token
+// prediction behind the last layers.
+TEST(Layout, ReadsMultiTokenPrediction) {
+  const Split split = parse_layout("Et*3|(tt|)*29mL", predicting(61, 1));
+  EXPECT_EQ(split.parts(), 31);
+  EXPECT_EQ(split.first[30], 62);
+  EXPECT_EQ(split.first[31], 64);
+  EXPECT_EQ(parse_layout("Et|t|mm|L", predicting(2, 2)).first,
+            (std::vector<std::int32_t>{0, 2, 3, 5, 6}));
+  EXPECT_EQ(even_split(predicting(4, 2), 2).first, (std::vector<std::int32_t>{0, 3, 8}));
+  const auto message = [](std::string_view text, const Model& model) {
+    return message_of([&] { parse_layout(text, model); });
+  };
+  EXPECT_EQ(message("Etm|tmL", predicting(2, 1)),
+            "layout, column 5: a layer behind 'm'\n"
+            "layout, column 1: 2 multi-token prediction modules (m); the model has 1");
+  EXPECT_EQ(message("EttL", predicting(2, 1)),
+            "layout, column 1: 0 multi-token prediction modules (m); the model has 1");
+}
+
 TEST(Layout, SaysEverythingThatIsWrong) {
   EXPECT_EQ(layout_message("Ex*3|(tt|*5,m\tL*", 3),
             R"(layout, column 2: unknown letter 'x'
-  hint: E embedding, t transformer layer, L loss, | next stage, x*3 or (tt|)*3 repeats
-layout, column 13: 'm' (multi-token prediction) is not supported
-  hint: E embedding, t transformer layer, L loss, | next stage, x*3 or (tt|)*3 repeats
+  hint: E embedding, t transformer layer, m multi-token prediction, L loss, | next stage, x*3 or (tt|)*3 repeats
 layout, column 14: unknown letter '?'
-  hint: E embedding, t transformer layer, L loss, | next stage, x*3 or (tt|)*3 repeats
+  hint: E embedding, t transformer layer, m multi-token prediction, L loss, | next stage, x*3 or (tt|)*3 repeats
 layout, column 16: '*' needs a number of times, 1 or more
 layout, column 6: '(' without ')')");
   EXPECT_EQ(layout_message("Et)L)", 1),
@@ -60,10 +84,12 @@ layout, column 6: '(' without ')')");
   EXPECT_EQ(
       layout_message("tEt|L|", 5),
       "layout, column 1: the first block has to be E\n"
-      "  hint: E embedding, t transformer layer, L loss, | next stage, x*3 or (tt|)*3 repeats\n"
+      "  hint: E embedding, t transformer layer, m multi-token prediction, L loss, | next stage, "
+      "x*3 or (tt|)*3 repeats\n"
       "layout, column 2: E may only be the first block\n"
       "layout, column 6: the last block has to be L\n"
-      "  hint: E embedding, t transformer layer, L loss, | next stage, x*3 or (tt|)*3 repeats\n"
+      "  hint: E embedding, t transformer layer, m multi-token prediction, L loss, | next stage, "
+      "x*3 or (tt|)*3 repeats\n"
       "layout, column 5: L may only be the last block\n"
       "layout, column 1: 2 transformer layers; the model has 5");
   EXPECT_EQ(layout_message("", 1).substr(0, 45), "layout, column 1: the first block has to be E");
@@ -102,14 +128,15 @@ TEST(Layout, IsWrittenShort) {
 
 RC_GTEST_PROP(Layout, RoundTrip, ()) {
   const auto count = *rc::gen::inRange(1, 40);
+  const auto depth = *rc::gen::inRange(0, 6);
   const auto parts = *rc::gen::inRange<std::size_t>(1, 30);
   Split split;
-  split.first =
-      *rc::gen::container<std::vector<std::int32_t>>(parts - 1, rc::gen::inRange(1, count + 2));
+  split.first = *rc::gen::container<std::vector<std::int32_t>>(
+      parts - 1, rc::gen::inRange(1, count + depth + 2));
   std::sort(split.first.begin(), split.first.end());
   split.first.insert(split.first.begin(), 0);
-  split.first.push_back(count + 2);
-  RC_ASSERT(parse_layout(write_layout(split), layers(count)) == split);
+  split.first.push_back(count + depth + 2);
+  RC_ASSERT(parse_layout(write_layout(split, depth), predicting(count, depth)) == split);
 }
 
 RC_GTEST_PROP(Layout, MutationsAreReadOrRefused, ()) {

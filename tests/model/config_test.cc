@@ -25,7 +25,7 @@ TEST(ModelFiles, AreAllRead) {
     EXPECT_NO_THROW(read(entry.path())) << entry.path();
     ++files;
   }
-  EXPECT_GE(files, 5);
+  EXPECT_GE(files, 12);
 }
 
 // Sixteen layers, so that eight actors with two chunks each find one, and bytes as vocabulary.

@@ -172,6 +172,15 @@ def list_json_names_every_schedule():
 
 
 @case
+def list_models_says_how_large_they_are():
+    sizes = {entry["name"]: entry["summary"] for entry in penstock("list", "models", "--json").json()}
+    assert sizes["gpt3-175b"].startswith("175 B parameters, 96 layers, hidden 12288"), sizes
+    assert sizes["mixtral-8x7b-v0.1"].startswith("46.7 B parameters (12.9 B active), 32 layers"), sizes
+    assert sizes["deepseek-v3"].startswith("671 B parameters (37.6 B active), 61 layers"), sizes
+    assert sizes["gpt2-124m"].startswith("124 M parameters"), sizes
+
+
+@case
 def several_schedules_make_a_table_and_a_list():
     words = ["simulate", "--schedule", "gpipe,1f1b,eager_1f1b", "--actors", 4, "--microbatches", 8,
              "--costs", "F=1,B=2"]

@@ -7,7 +7,9 @@
 #include "console.h"
 #include "install.h"
 #include "json_output.h"
+#include "penstock/files.h"
 #include "penstock/generate.h"
+#include "penstock/model.h"
 #include "penstock/nearest.h"
 #include "search_input.h"
 #include "verbs.h"
@@ -46,9 +48,35 @@ std::vector<Entry> files_in(const std::string& folder) {
   return entries;
 }
 
+// "46.7 B", "124 M", "885 K".
+std::string short_count(std::int64_t count) {
+  const auto value = static_cast<double>(count);
+  if (count >= 1'000'000'000) return fmt::format("{:.3g} B", value * 1e-9);
+  if (count >= 1'000'000) return fmt::format("{:.3g} M", value * 1e-6);
+  return fmt::format("{:.3g} K", value * 1e-3);
+}
+
+// "46.7 B parameters (12.9 B active), 32 layers, hidden 4096"
+std::string size_of(const Model& model) {
+  const std::int64_t all = parameters(model);
+  const std::int64_t active = active_parameters(model);
+  const std::string part = active < all ? fmt::format(" ({} active)", short_count(active)) : "";
+  return fmt::format("{} parameters{}, {} layers, hidden {}", short_count(all), part, model.layers,
+                     model.hidden);
+}
+
+std::vector<Entry> models() {
+  std::vector<Entry> entries = files_in("models");
+  for (Entry& entry : entries) {
+    const std::string path = entry.summary;
+    entry.summary = fmt::format("{} [{}]", size_of(read_model(read_file(path), path)), path);
+  }
+  return entries;
+}
+
 std::vector<Entry> entries_of(const std::string& kind) {
   if (kind == "schedules") return schedules();
-  if (kind == "models") return files_in("models");
+  if (kind == "models") return models();
   if (kind == "clusters") return files_in("clusters");
   if (kind == "configs") return files_in("training");
   constexpr std::string_view kKinds[] = {"schedules", "models", "clusters", "configs"};
