@@ -3,11 +3,11 @@
 
 #include "costs_limits.h"
 #include "costs_object.h"
+#include "json_text.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;
 constexpr NumberRule kMilliseconds{.max = kLongestMs};
 constexpr IntegerRule kBytes{.max = kMostBytes};
 
@@ -134,8 +134,7 @@ CostTable read_rest(const JsonReader& root) {
   if (root.has("overlap_fb_ms")) costs.overlap_fb = milliseconds(root, "overlap_fb_ms");
   costs.global_norm = milliseconds(root, "global_norm_ms");
   if (root.has("machine") && root.at("machine").is_object()) {
-    costs.machine =
-        root.at("machine").value().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    costs.machine = json_text(root.at("machine").value());
   }
   return costs;
 }
