@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <vector>
 
 namespace penstock {
 
@@ -31,5 +32,9 @@ class Buffer {
   float* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+// For what is being sent when a run fails: a send that is under way cannot be cancelled and may
+// still be read, so the memory stays until the process ends. Thread-safe.
+void leave_to_sends(std::vector<Buffer> buffers);
 
 }  // namespace penstock

@@ -29,6 +29,10 @@ Interpreter::Interpreter(const Program& program, const ActorPlan& plan,
   posted_.reserve(plan.tasks.size());
 }
 
+Interpreter::~Interpreter() {
+  if (!sending_.empty()) leave_to_sends(std::move(send_buffers_));  // the run has failed
+}
+
 void Interpreter::run(std::int64_t step, StepEnd& step_end, std::span<Mark> marks) {
   assert(marks.size() == plan_.tasks.size() && "a mark per task");
   step_ = step;

@@ -31,6 +31,9 @@ class Interpreter {
  public:
   Interpreter(const Program& program, const ActorPlan& plan, std::span<const MessagePlan> messages,
               Device& device, Transport& transport);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
 
   // Runs step `step` (0, 1, ...: every call one more than the last) and fills one mark per task.
   // `step_end` runs the actions after the last op. Throws what device and transport throw.

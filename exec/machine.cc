@@ -4,22 +4,16 @@
 #include <string_view>
 #include <thread>
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #ifdef PENSTOCK_MPI
 #include <mpi.h>
 #endif
 
+#include "model/gemm.h"
+
 namespace penstock {
 namespace {
-
-// "OpenBLAS 0.3.21" of "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...".
-std::string blas_version() {
-  const std::string_view config = openblas_get_config();
-  const std::size_t name_end = config.find(' ');
-  return std::string(config.substr(0, config.find(' ', name_end + 1)));
-}
 
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
@@ -47,8 +41,8 @@ std::string machine_json(const RunPlan& plan) {
   const std::string cores = std::to_string(std::thread::hardware_concurrency());
   if (sleeps) return R"({"device": "sleep", "cores": )" + cores + "}";
   return R"({"device": "cpu", "processor": )" + quoted(processor()) + R"(, "cores": )" + cores +
-         R"(, "blas": )" + quoted(blas_version()) + R"(, "blas_core": )" +
-         quoted(openblas_get_corename()) + "}";
+         R"(, "blas": )" + quoted(blas_version()) + R"(, "blas_core": )" + quoted(blas_core()) +
+         "}";
 }
 
 std::vector<std::string> library_versions() {
@@ -59,7 +53,7 @@ std::vector<std::string> library_versions() {
 #else
   versions.emplace_back("MPI none");
 #endif
-  versions.push_back(blas_version() + " " + openblas_get_corename());
+  versions.push_back(blas_version() + " " + blas_core());
   versions.emplace_back("CUDA none, NCCL none, cuDNN none (this version runs on CPUs)");
   return versions;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "penstock/slice_counts.h"
+#include "penstock/empty_timeline.h"
 
 namespace penstock {
 namespace {
@@ -113,28 +113,14 @@ Timeline measured_timeline(const RunPlan& plan, std::span<const StageInfo> stage
                            std::span<const MessagePlan> messages,
                            std::span<const std::vector<Mark>> marks, Nanoseconds begin) {
   const Program& program = plan.program;
-  const Pipeline& pipeline = program.schedule.pipeline;
-  Timeline timeline{.name = program.schedule.name,
-                    .source = TimelineSource::Measured,
-                    .actors = pipeline.actors,
-                    .microbatches = static_cast<std::int32_t>(pipeline.microbatches.size()),
-                    .stages = {},
-                    .slices = slice_counts(pipeline),
-                    .spans = {},
-                    .transfers = {}};
+  Timeline timeline = empty_timeline(program.schedule, TimelineSource::Measured);
   timeline.tokens = static_cast<std::int64_t>(plan.batch.global) * plan.batch.sequence;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    timeline.stages.push_back({.actor = pipeline.stages[s].actor,
-                               .part = pipeline.stages[s].part,
-                               .activation_bytes = stages[s].activation_bytes,
-                               .kept_bytes = stages[s].kept_bytes,
-                               .left_bytes = stages[s].left_bytes,
-                               .weight_bytes = stages[s].weight_bytes});
-  }
-  for (std::size_t r = 0; r < pipeline.routes.size(); ++r) {
-    for (const std::int32_t stage : pipeline.routes[r]) {
-      timeline.stages[static_cast<std::size_t>(stage)].route = static_cast<std::int32_t>(r);
-    }
+    TimelineStage& stage = timeline.stages[s];
+    stage.activation_bytes = stages[s].activation_bytes;
+    stage.kept_bytes = stages[s].kept_bytes;
+    stage.left_bytes = stages[s].left_bytes;
+    stage.weight_bytes = stages[s].weight_bytes;
   }
   const Found found = add_spans(timeline, program, marks);
   add_transfers(timeline, program, messages, found);

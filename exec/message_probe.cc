@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "gather.h"
+#include "median.h"
 
 namespace penstock {
 namespace {
@@ -14,12 +15,6 @@ namespace {
 constexpr std::int64_t kSmall = 64;            // bytes
 constexpr std::int64_t kColdBytes = 64 << 20;  // beyond the last cache of common machines
 constexpr int kMessages = 15;
-
-Nanoseconds median(std::vector<Nanoseconds> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // One message at each agreed time; what each end saw on its clock.
 class Probe {

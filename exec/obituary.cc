@@ -54,18 +54,6 @@ bool is_dead(std::int32_t pid) {
   return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-void describe_to(Text& text, const Board& board, const ActionNames& names, std::int32_t actor) {
-  const std::int32_t action = board.action(actor);
-  const auto a = static_cast<std::size_t>(actor);
-  const auto i = static_cast<std::size_t>(action);
-  text << "\n  actor " << actor << (board.is_waiting(actor) ? " waits at " : " at ");
-  if (action >= 0 && a < names.size() && i < names[a].size()) {
-    text << names[a][i];
-  } else {
-    text << "start-up";
-  }
-}
-
 extern "C" void on_terminate(int) {
   Board* board = watched_board.load();
   const ActionNames* names = watched_names.load();
@@ -77,7 +65,10 @@ extern "C" void on_terminate(int) {
   if (dead >= 0 && board->claim_report()) {
     Text text;
     text << "actor " << dead << " died; the actors were";
-    for (std::int32_t a = 0; a < board->actors(); ++a) describe_to(text, *board, *names, a);
+    for (std::int32_t a = 0; a < board->actors(); ++a) {
+      text << "\n  actor " << a << (board->is_waiting(a) ? " waits at " : " at ")
+           << action_name(*board, *names, a);
+    }
     text << "\n";
     text.print();
   }

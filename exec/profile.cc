@@ -7,18 +7,13 @@
 
 #include "gather.h"
 #include "machine.h"
+#include "median.h"
 #include "message_probe.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kUnmeasuredSteps = 3;
-
-Nanoseconds median(std::vector<Nanoseconds> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // What one cost was in every measured step.
 struct StageSamples {
@@ -155,11 +150,13 @@ Duration duration(std::span<const std::vector<Nanoseconds>> slices) {
 }
 
 // Bytes of the messages behind a stage, by slice where slices are told apart: the mean over the
-// microbatches.
+// microbatches that pass it.
 std::vector<std::int64_t> boundary_bytes(const Pipeline& pipeline, std::int32_t stage,
                                          const Device& device) {
   std::vector<Sum> sums(slices_told_apart(pipeline));
+  const std::int32_t route = route_of_stages(pipeline)[static_cast<std::size_t>(stage)];
   for (std::size_t m = 0; m < pipeline.microbatches.size(); ++m) {
+    if (pipeline.microbatches[m].route != route) continue;
     Op op{OpKind::Forward, stage, static_cast<std::int32_t>(m)};
     for (; op.slice < pipeline.microbatches[m].slices(); ++op.slice) {
       Sum& sum = sums[sums.size() == 1 ? 0 : static_cast<std::size_t>(op.slice)];

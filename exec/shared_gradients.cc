@@ -95,36 +95,48 @@ void SharedGradients::reduce(std::int32_t group) {
 void SharedGradients::reduce_piece(std::span<const std::int32_t> stages,
                                    std::span<const std::span<float>> shares, std::size_t offset,
                                    std::size_t floats) {
-  const std::int32_t me = transport_.actor();
-  std::vector<std::span<const float>> parts(stages.size());  // in stage order
-  std::vector<Ticket> sends;
-  std::vector<Ticket> receives;
+  Parts parts(stages.size());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (is_mine(stages[i])) parts[i] = shares[i].subspan(offset, floats);
   }
+  const Transfers transfers = exchange(stages, parts, floats);
+  add_up(parts);
+  for (const Ticket ticket : transfers.receives) transport_.release(ticket);
+  // Before their source is overwritten.
+  for (const Ticket ticket : transfers.sends) transport_.wait(ticket);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (!is_mine(stages[i])) continue;
+    std::copy_n(sum_.begin(), floats, shares[i].subspan(offset).begin());
+  }
+}
+
+SharedGradients::Transfers SharedGradients::exchange(std::span<const std::int32_t> stages,
+                                                     Parts& parts, std::size_t floats) {
+  const std::int32_t me = transport_.actor();
+  Transfers transfers;
   for (const auto& [from, to] : owner_pairs(program_, stages)) {
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if (owner(program_, stages[i]) != from) continue;
       if (from == me) {
-        sends.push_back(transport_.send(to, kKind, sent_[index(to)]++, std::as_bytes(parts[i])));
+        transfers.sends.push_back(
+            transport_.send(to, kKind, sent_[index(to)]++, std::as_bytes(parts[i])));
       } else if (to == me) {
-        receives.push_back(transport_.receive(from, kKind, received_[index(from)]++,
-                                              static_cast<std::int64_t>(floats * sizeof(float))));
-        transport_.wait(receives.back());
-        const std::span<const std::byte> bytes = transport_.data(receives.back());
+        const Ticket ticket = transport_.receive(from, kKind, received_[index(from)]++,
+                                                 static_cast<std::int64_t>(floats * sizeof(float)));
+        transfers.receives.push_back(ticket);
+        transport_.wait(ticket);
+        const std::span<const std::byte> bytes = transport_.data(ticket);
         parts[i] = {reinterpret_cast<const float*>(bytes.data()), floats};
       }
     }
   }
+  return transfers;
+}
+
+void SharedGradients::add_up(const Parts& parts) {
   std::copy(parts[0].begin(), parts[0].end(), sum_.begin());
   for (std::size_t part = 1; part < parts.size(); ++part) {
-    for (std::size_t i = 0; i < floats; ++i) sum_[i] += parts[part][i];
-  }
-  for (const Ticket ticket : receives) transport_.release(ticket);
-  for (const Ticket ticket : sends) transport_.wait(ticket);  // before their source is overwritten
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (!is_mine(stages[i])) continue;
-    std::copy_n(sum_.begin(), floats, shares[i].subspan(offset).begin());
+    for (std::size_t i = 0; i < parts[part].size(); ++i) sum_[i] += parts[part][i];
   }
 }
 

@@ -26,10 +26,19 @@ class SharedGradients {
   void reduce(std::int32_t group);
 
  private:
+  using Parts = std::vector<std::span<const float>>;  // of one piece, in stage order
+  struct Transfers {
+    std::vector<Ticket> sends;
+    std::vector<Ticket> receives;
+  };
+
   // An own stage's share of what the group holds in common.
   std::span<float> share(std::span<const std::int32_t> group, std::int32_t stage);
   void reduce_piece(std::span<const std::int32_t> stages, std::span<const std::span<float>> shares,
                     std::size_t offset, std::size_t floats);
+  // Sends the own parts and fills in the others'. The transfers are still under way.
+  Transfers exchange(std::span<const std::int32_t> stages, Parts& parts, std::size_t floats);
+  void add_up(const Parts& parts);
   bool is_mine(std::int32_t stage) const;
 
   const Program& program_;

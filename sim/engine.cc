@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "penstock/slice_counts.h"
+#include "penstock/empty_timeline.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
@@ -11,26 +12,6 @@ namespace {
 // A reduction or exchange of norms: nobody goes on before all of its actors have come.
 bool is_meeting(ActionKind kind) {
   return kind == ActionKind::ReduceGradients || kind == ActionKind::GlobalNorm;
-}
-
-std::vector<TimelineStage> stages_of(const Pipeline& pipeline, const CostTable& costs) {
-  std::vector<TimelineStage> stages;
-  stages.reserve(pipeline.stages.size());
-  const std::vector<std::int64_t> kept = kept_bytes(costs, pipeline);
-  for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-    stages.push_back({.actor = pipeline.stages[i].actor,
-                      .part = pipeline.stages[i].part,
-                      .activation_bytes = costs.stages[i].activation_bytes,
-                      .kept_bytes = kept[i],
-                      .left_bytes = left_bytes(costs.stages[i]),
-                      .weight_bytes = costs.stages[i].weight_bytes});
-  }
-  for (std::size_t route = 0; route < pipeline.routes.size(); ++route) {
-    for (const std::int32_t stage : pipeline.routes[route]) {
-      stages[static_cast<std::size_t>(stage)].route = static_cast<std::int32_t>(route);
-    }
-  }
-  return stages;
 }
 
 // 0 unless every microbatch says how long its slices are.
@@ -61,17 +42,19 @@ bool leaves_span(const Action& action, const Prices& prices) {
   }
 }
 
-Timeline empty_timeline(const Program& program, const CostTable& costs) {
+Timeline without_spans(const Program& program, const CostTable& costs) {
   const Pipeline& pipeline = program.schedule.pipeline;
-  return {.name = program.schedule.name,
-          .source = TimelineSource::Predicted,
-          .actors = pipeline.actors,
-          .microbatches = static_cast<std::int32_t>(pipeline.microbatches.size()),
-          .stages = stages_of(pipeline, costs),
-          .slices = slice_counts(pipeline),
-          .spans = {},
-          .transfers = {},
-          .tokens = tokens_of(pipeline)};
+  Timeline timeline = empty_timeline(program.schedule, TimelineSource::Predicted);
+  timeline.tokens = tokens_of(pipeline);
+  const std::vector<std::int64_t> kept = kept_bytes(costs, pipeline);
+  for (std::size_t i = 0; i < timeline.stages.size(); ++i) {
+    TimelineStage& stage = timeline.stages[i];
+    stage.activation_bytes = costs.stages[i].activation_bytes;
+    stage.kept_bytes = kept[i];
+    stage.left_bytes = left_bytes(costs.stages[i]);
+    stage.weight_bytes = costs.stages[i].weight_bytes;
+  }
+  return timeline;
 }
 
 }  // namespace
@@ -80,7 +63,7 @@ Engine::Engine(const Program& program, const Prices& prices, std::unique_ptr<Wir
     : program_(&program),
       prices_(&prices),
       wire_(std::move(wire)),
-      timeline_(empty_timeline(program, prices.costs())),
+      timeline_(without_spans(program, prices.costs())),
       lanes_(program.actions.size()),
       meetings_(program.shared.size() + 1),
       norms_(program.actions.size()),
@@ -102,7 +85,7 @@ void Engine::lay_out_spans() {
     for (const Action& action : program_->actions[actor]) {
       if (is_transfer(action.kind)) continue;
       if (action.kind == ActionKind::Compute) {
-        const Compute& compute = program_->computes[static_cast<std::size_t>(action.index)];
+        const Compute& compute = program_->computes[index(action.index)];
         spans.push_back({.op = compute.op,
                          .actor = compute.actor,
                          .awaits = compute.awaits,
@@ -124,8 +107,8 @@ void Engine::lay_out_transfers() {
   flights_.reserve(program_->messages.size());
   for (const Message& message : program_->messages) {
     const bool forward = message.kind == OpKind::Forward;
-    const Op& producer = program_->computes[static_cast<std::size_t>(message.producer)].op;
-    const Op& consumer = program_->computes[static_cast<std::size_t>(message.consumer)].op;
+    const Op& producer = program_->computes[index(message.producer)].op;
+    const Op& consumer = program_->computes[index(message.consumer)].op;
     const std::int32_t stage = forward ? producer.stage : consumer.stage;
     flights_.push_back(
         {.to = message.to, .boundary = prices_->boundary(stage, producer, message.kind)});
@@ -138,13 +121,11 @@ void Engine::lay_out_transfers() {
 }
 
 std::size_t Engine::meeting_of(const Action& action) const {
-  return action.kind == ActionKind::GlobalNorm ? meetings_.size() - 1
-                                               : static_cast<std::size_t>(action.index);
+  return action.kind == ActionKind::GlobalNorm ? meetings_.size() - 1 : index(action.index);
 }
 
 bool Engine::finished(std::int32_t actor) const {
-  return lanes_[static_cast<std::size_t>(actor)].cursor ==
-         static_cast<std::int32_t>(actions(actor).size());
+  return lanes_[index(actor)].cursor == static_cast<std::int32_t>(actions(actor).size());
 }
 
 Timeline Engine::run(std::span<const Nanoseconds> starts) {
@@ -152,7 +133,7 @@ Timeline Engine::run(std::span<const Nanoseconds> starts) {
     if (starts.empty()) {
       proceed(actor, 0);
     } else {
-      events_.push_lane(starts[static_cast<std::size_t>(actor)], actor);
+      events_.push_lane(starts[index(actor)], actor);
     }
   }
   while (!events_.empty()) handle(events_.pop());
@@ -188,18 +169,18 @@ void Engine::set(Moment& moment, Nanoseconds at) {
 
 // The start that an AwaitRoom waits for.
 Engine::Moment& Engine::room_of(const Action& action) {
-  const std::int32_t room = program_->computes[static_cast<std::size_t>(action.index)].room;
-  return starts_[static_cast<std::size_t>(room)];
+  const std::int32_t room = program_->computes[index(action.index)].room;
+  return starts_[index(room)];
 }
 
 // The last actor tells the others, who wait for that. False: an event ends the wait.
 bool Engine::verify(std::int32_t actor, Nanoseconds now) {
-  const bool tells = static_cast<std::size_t>(actor) + 1 == lanes_.size();
-  if (!tells && !has_come(verdicts_[static_cast<std::size_t>(actor)], actor, now)) return false;
+  const bool tells = index(actor) + 1 == lanes_.size();
+  if (!tells && !has_come(verdicts_[index(actor)], actor, now)) return false;
   for (std::size_t other = 0; tells && other + 1 < lanes_.size(); ++other) {
     set(verdicts_[other], now + prices_->note_latency());
   }
-  Span& span = timeline_.spans[static_cast<std::size_t>(lane(actor).next_span++)];
+  Span& span = timeline_.spans[index(lane(actor).next_span++)];
   span.start = span.end = now;
   return true;
 }
@@ -208,8 +189,8 @@ bool Engine::verify(std::int32_t actor, Nanoseconds now) {
 void Engine::note_start(std::int32_t actor, std::int32_t count, Nanoseconds at) {
   const std::int32_t cursor = lane(actor).cursor;
   for (std::int32_t i = cursor; i < cursor + count; ++i) {
-    const Action& action = actions(actor)[static_cast<std::size_t>(i)];
-    set(starts_[static_cast<std::size_t>(action.index)], at);
+    const Action& action = actions(actor)[index(i)];
+    set(starts_[index(action.index)], at);
   }
 }
 
@@ -224,7 +205,7 @@ void Engine::proceed(std::int32_t actor, Nanoseconds now) {
   const std::vector<Action>& list = actions(actor);
   Lane& here = lane(actor);
   while (here.cursor < static_cast<std::int32_t>(list.size())) {
-    const Action& action = list[static_cast<std::size_t>(here.cursor)];
+    const Action& action = list[index(here.cursor)];
     switch (action.kind) {
       case ActionKind::Compute:
         return start_computes(actor, now);
@@ -243,10 +224,10 @@ void Engine::proceed(std::int32_t actor, Nanoseconds now) {
         if (prices_->of_step_end(action) > 0) return start_step_end(actor, now);
         break;
       case ActionKind::NormReceive:
-        if (!has_come(norms_[static_cast<std::size_t>(actor)], actor, now)) return;
+        if (!has_come(norms_[index(actor)], actor, now)) return;
         break;
       case ActionKind::NormSend:
-        set(norms_[static_cast<std::size_t>(actor) + 1], now + prices_->note_latency());
+        set(norms_[index(actor) + 1], now + prices_->note_latency());
         break;
       case ActionKind::Verdict:
         if (!verify(actor, now)) return;
@@ -254,7 +235,7 @@ void Engine::proceed(std::int32_t actor, Nanoseconds now) {
     }
     ++here.cursor;
   }
-  ended_[static_cast<std::size_t>(actor)] = now;
+  ended_[index(actor)] = now;
 }
 
 // Starts the op at the cursor, or the pair, once its inputs are known to come; else leaves the lane
@@ -268,7 +249,7 @@ void Engine::start_computes(std::int32_t actor, Nanoseconds now) {
   for (std::int32_t i = 0; i < count; ++i) {
     const std::int32_t input = first[i].awaits;
     if (input < 0) continue;
-    const Nanoseconds arrival = flights_[static_cast<std::size_t>(input)].end;
+    const Nanoseconds arrival = flights_[index(input)].end;
     if (arrival == kNever) {
       here.awaits = input;
       return;
@@ -288,11 +269,11 @@ void Engine::start_computes(std::int32_t actor, Nanoseconds now) {
 }
 
 void Engine::deliver(std::int32_t message, Nanoseconds ready, Nanoseconds start, Nanoseconds end) {
-  Transfer& transfer = timeline_.transfers[static_cast<std::size_t>(message)];
+  Transfer& transfer = timeline_.transfers[index(message)];
   transfer.ready = ready;
   transfer.start = start;
   transfer.end = end;
-  Flight& flight = flights_[static_cast<std::size_t>(message)];
+  Flight& flight = flights_[index(message)];
   flight.end = end;
   if (lane(flight.to).awaits == message) start_computes(flight.to, start);
 }
@@ -301,8 +282,8 @@ void Engine::deliver(std::int32_t message, Nanoseconds ready, Nanoseconds start,
 std::int32_t Engine::stage_of(const Action& action, std::int32_t actor) const {
   if (action.kind == ActionKind::Update) return action.index;
   if (action.kind != ActionKind::ReduceGradients) return -1;
-  for (const std::int32_t stage : program_->shared[static_cast<std::size_t>(action.index)]) {
-    if (timeline_.stages[static_cast<std::size_t>(stage)].actor == actor) return stage;
+  for (const std::int32_t stage : program_->shared[index(action.index)]) {
+    if (timeline_.stages[index(stage)].actor == actor) return stage;
   }
   return -1;
 }
@@ -310,7 +291,7 @@ std::int32_t Engine::stage_of(const Action& action, std::int32_t actor) const {
 // The last to come starts it for all. Everybody goes on through an event, so that no actor runs
 // inside another's turn.
 void Engine::meet(std::int32_t actor, Nanoseconds now) {
-  const Action& action = actions(actor)[static_cast<std::size_t>(lane(actor).cursor)];
+  const Action& action = actions(actor)[index(lane(actor).cursor)];
   Meeting& meeting = meetings_[meeting_of(action)];
   meeting.here.push_back(actor);
   if (static_cast<std::int32_t>(meeting.here.size()) < meeting.expected) return;
@@ -319,10 +300,10 @@ void Engine::meet(std::int32_t actor, Nanoseconds now) {
 
 void Engine::start_step_end(std::int32_t actor, Nanoseconds now) {
   Lane& here = lane(actor);
-  const Action& action = actions(actor)[static_cast<std::size_t>(here.cursor)];
+  const Action& action = actions(actor)[index(here.cursor)];
   const Nanoseconds duration = prices_->of_step_end(action);
   if (duration > 0) {
-    Span& span = timeline_.spans[static_cast<std::size_t>(here.next_span++)];
+    Span& span = timeline_.spans[index(here.next_span++)];
     span.start = now;
     span.end = now + duration;
   }

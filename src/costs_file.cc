@@ -4,11 +4,11 @@
 #include "costs_limits.h"
 #include "costs_links.h"
 #include "costs_object.h"
+#include "json_text.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;
 constexpr NumberRule kMilliseconds{.max = kLongestMs};
 constexpr IntegerRule kBytes{.max = kMostBytes};
 
@@ -136,8 +136,7 @@ CostTable read_rest(const JsonReader& root) {
   costs.global_norm = milliseconds(root, "global_norm_ms");
   costs.links = read_links(root);
   if (root.has("machine") && root.at("machine").is_object()) {
-    costs.machine =
-        root.at("machine").value().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    costs.machine = json_text(root.at("machine").value());
   }
   return costs;
 }

@@ -8,6 +8,9 @@
 
 namespace penstock {
 
+// Of a message, an activation, or the weights of a stage.
+inline constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;
+
 // A message that occupies its channel for longer than kLongestMs is a mistake of units.
 std::optional<Problem> too_slow(const MessageCost& message, const std::string& where);
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "penstock/costs.h"
+#include "penstock/index.h"
 
 namespace penstock {
 namespace {
@@ -16,20 +17,14 @@ std::int64_t part_of(std::int64_t whole, double share) {
 std::vector<std::int32_t> sharers(const Pipeline& pipeline) {
   std::vector<std::int32_t> count(pipeline.stages.size(), 0);
   for (const Route& route : pipeline.routes) {
-    std::vector<std::int32_t> on_actor(static_cast<std::size_t>(pipeline.actors), 0);
+    std::vector<std::int32_t> on_actor(index(pipeline.actors), 0);
     const auto of = [&](std::int32_t stage) -> std::int32_t& {
-      return on_actor[static_cast<std::size_t>(
-          pipeline.stages[static_cast<std::size_t>(stage)].actor)];
+      return on_actor[index(pipeline.stages[index(stage)].actor)];
     };
     for (const std::int32_t stage : route) ++of(stage);
-    for (const std::int32_t stage : route) count[static_cast<std::size_t>(stage)] = of(stage);
+    for (const std::int32_t stage : route) count[index(stage)] = of(stage);
   }
   return count;
-}
-
-bool sliced(const Pipeline& pipeline) {
-  return std::any_of(pipeline.microbatches.begin(), pipeline.microbatches.end(),
-                     [](const Microbatch& microbatch) { return microbatch.slices() > 1; });
 }
 
 // [microbatch][slice]: every slice takes its share of the tokens, of time and bytes alike.
@@ -48,7 +43,7 @@ std::vector<std::vector<std::int64_t>> over_slices(std::int64_t whole, const Pip
 }
 
 Duration shared(const Duration& whole, double share, const Pipeline& pipeline) {
-  if (whole.varied.empty() && sliced(pipeline)) {
+  if (whole.varied.empty() && is_sliced(pipeline)) {
     const Nanoseconds base = part_of(whole.base, share);
     return {.base = base, .varied = over_slices(base, pipeline), .microbatch_varies = true};
   }
@@ -71,7 +66,7 @@ StageCosts shared(const StageCosts& whole, double share, const Pipeline& pipelin
   if (whole.kept_bytes) costs.kept_bytes = part_of(*whole.kept_bytes, share);
   if (whole.left_bytes) costs.left_bytes = part_of(*whole.left_bytes, share);
   costs.weight_bytes = part_of(whole.weight_bytes, share);
-  if (sliced(pipeline) && whole.message.varied.empty() && whole.message.bytes > 0) {
+  if (is_sliced(pipeline) && whole.message.varied.empty() && whole.message.bytes > 0) {
     costs.message.varied = over_slices(whole.message.bytes, pipeline);
     costs.message.microbatch_varies = true;
   }
@@ -86,7 +81,7 @@ CostTable share_costs(const CostTable& by_actor, const Schedule& schedule) {
   CostTable costs = by_actor;
   costs.stages.clear();
   for (std::size_t stage = 0; stage < pipeline.stages.size(); ++stage) {
-    const auto actor = static_cast<std::size_t>(pipeline.stages[stage].actor);
+    const auto actor = index(pipeline.stages[stage].actor);
     costs.stages.push_back(shared(by_actor.stages[actor], 1.0 / count[stage], pipeline));
   }
   if (by_actor.overlap_fb) {

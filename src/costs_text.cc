@@ -1,5 +1,4 @@
 // The costs of the command line: "F=1,B=2,latency=0.1".
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 #include "costs_limits.h"
 #include "penstock/costs.h"
 #include "penstock/nearest.h"
+#include "penstock/number_text.h"
 
 namespace penstock {
 namespace {
@@ -23,8 +23,6 @@ struct CostKey {
   double max;
   void (*set)(UniformCosts&, double);
 };
-
-constexpr double kMostBytes = 1e15;
 
 template <OpKind kind>
 void set_op(UniformCosts& costs, double ms) {
@@ -65,24 +63,11 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::optional<double> parse_number(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 const CostKey* find_key(std::string_view name) {
   for (const CostKey& key : kCostKeys) {
     if (key.name == name) return &key;
   }
   return nullptr;
-}
-
-std::string known_keys(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const CostKey& key : kCostKeys) names.push_back(key.name);
-  return did_you_mean(name, names);
 }
 
 // Reads one "key=value" into `costs`; what is wrong with it, or nullopt.
@@ -96,13 +81,14 @@ std::optional<Problem> read_entry(std::string_view entry, UniformCosts& costs,
   const std::string_view name = trimmed(entry.substr(0, equals));
   const CostKey* key = find_key(name);
   if (key == nullptr)
-    return Problem{where, fmt::format("unknown key '{}'", name), known_keys(name)};
+    return Problem{where, fmt::format("unknown key '{}'", name),
+                   did_you_mean(name, kCostKeys, &CostKey::name)};
   for (const std::string_view before : seen) {
     if (before == name) return Problem{where, fmt::format("'{}' is given twice", name), {}};
   }
   seen.push_back(key->name);
   const std::string_view text = trimmed(entry.substr(equals + 1));
-  const std::optional<double> value = parse_number(text);
+  const std::optional<double> value = parse_number<double>(text);
   if (!value) return Problem{where, fmt::format("'{}' is not a number", text), {}};
   if (!(*value >= 0 && *value <= key->max)) {  // NaN fails both
     return Problem{where, fmt::format("{} is out of range", text),

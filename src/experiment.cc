@@ -151,20 +151,13 @@ Schedule make_schedule(const Experiment& experiment) {
 Split make_split(const Experiment& experiment, const Schedule& schedule) {
   std::int32_t parts = 0;
   for (const Stage& stage : schedule.pipeline.stages) parts = std::max(parts, stage.part + 1);
-  try {
-    if (experiment.schedule.layout.empty()) return even_split(*experiment.model, parts);
-    Split split = parse_layout(experiment.schedule.layout, *experiment.model);
-    if (split.parts() == parts) return split;
-    throw Error("", fmt::format("the layout has {} stages, the schedule {}", split.parts(), parts));
-  } catch (const Error& error) {
-    std::vector<Problem> problems = error.problems();
-    const std::string key = experiment.schedule.layout.empty() ? "/parallel" : "/schedule/layout";
-    for (Problem& problem : problems) {
-      const bool has_place = !problem.where.empty() && problem.where != "split";
-      problem.where = experiment.file + ":" + key + (has_place ? ":" + problem.where : "");
-    }
-    throw Error(std::move(problems));
-  }
+  const std::string& layout = experiment.schedule.layout;
+  if (layout.empty()) return even_split(*experiment.model, parts, experiment.file + ":/parallel");
+  const std::string where = experiment.file + ":/schedule/layout";
+  Split split = parse_layout(layout, *experiment.model, where);
+  if (split.parts() == parts) return split;
+  throw Error(where,
+              fmt::format("the layout has {} stages, the schedule {}", split.parts(), parts));
 }
 
 }  // namespace penstock

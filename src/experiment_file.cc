@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "costs_object.h"
+#include "json_text.h"
 #include "penstock/error.h"
 #include "penstock/experiment.h"
 #include "penstock/files.h"
@@ -109,8 +110,7 @@ std::map<std::string, std::string> read_options(const JsonReader& option) {
   std::map<std::string, std::string> options;
   if (!option.is_object()) return options;
   for (const auto& [key, value] : option.value().items()) {
-    options[key] = value.is_string() ? value.get<std::string>()
-                                     : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    options[key] = value.is_string() ? value.get<std::string>() : json_text(value);
   }
   return options;
 }

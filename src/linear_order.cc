@@ -84,7 +84,7 @@ class Walk {
     const std::int32_t end = taken + steps_together(steps, taken);
     const bool has_started = !holds_.empty() && holds_[index(actor)] != 0;
     for (std::int32_t i = taken; i < end && !has_started; ++i) {
-      const std::int32_t missing = first_missing(steps[index(i)].op);
+      const std::int32_t missing = missing_input(steps[index(i)].op);
       awaits_[index(actor)] = missing;
       if (missing >= 0) return;
     }
@@ -132,7 +132,9 @@ class Walk {
     (actor > running ? now_ : later_).add(actor);
   }
 
-  std::int32_t first_missing(const Op& op) const {
+  // One is enough: of what a checked op waits for, only what another actor gives can be missing,
+  // and that is one result.
+  std::int32_t missing_input(const Op& op) const {
     std::int32_t missing = -1;
     dependencies_.visit_inputs(op, [&](const Op& input) {
       const std::int32_t result = dependencies_.result(input);

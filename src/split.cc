@@ -25,7 +25,7 @@ struct Symbol {
 // Unrolls the repeats of a layout string. Reports and goes on, to find every fault.
 class LayoutParser {
  public:
-  explicit LayoutParser(std::string_view text) : text_(text) {}
+  LayoutParser(std::string_view text, const std::string& where) : text_(text), where_(where) {}
 
   std::vector<Symbol> parse() {
     std::vector<Symbol> symbols = sequence(0);
@@ -38,7 +38,7 @@ class LayoutParser {
 
   void fault(std::size_t at, std::string what, std::string_view hint = {}) {
     problems_.push_back(
-        {fmt::format("layout, column {}", at + 1), std::move(what), std::string(hint)});
+        {fmt::format("{}, column {}", where_, at + 1), std::move(what), std::string(hint)});
   }
 
   const std::vector<Problem>& problems() const { return problems_; }
@@ -112,6 +112,7 @@ class LayoutParser {
   }
 
   std::string_view text_;
+  const std::string& where_;
   std::size_t at_ = 0;
   bool too_long_ = false;
   std::vector<Problem> problems_;
@@ -157,10 +158,10 @@ void check_numbers(const std::vector<Symbol>& symbols, const Model& model, Layou
 
 }  // namespace
 
-Split even_split(const Model& model, std::int32_t parts) {
-  if (parts < 1) throw Error("split", fmt::format("{} parts", parts), "at least 1");
+Split even_split(const Model& model, std::int32_t parts, const std::string& where) {
+  if (parts < 1) throw Error(where, fmt::format("{} parts", parts), "at least 1");
   if (parts > model.layers) {
-    throw Error("split", fmt::format("{} parts for {} layers", parts, model.layers),
+    throw Error(where, fmt::format("{} parts for {} layers", parts, model.layers),
                 "fewer stages, or a layout with empty ones: \"Et||tL\"");
   }
   Split split;
@@ -174,8 +175,8 @@ Split even_split(const Model& model, std::int32_t parts) {
   return split;
 }
 
-Split parse_layout(std::string_view text, const Model& model) {
-  LayoutParser parser(text);
+Split parse_layout(std::string_view text, const Model& model, const std::string& where) {
+  LayoutParser parser(text, where);
   const std::vector<Symbol> symbols = parser.parse();
   if (!parser.problems().empty()) throw Error(parser.problems());
   Split split;

@@ -18,8 +18,8 @@ constexpr Option kFrom[] = {
 constexpr Option kCosts[] = {
     {"costs", "LIST",
      "\"F=1,B=2,I=1,W=1,latency=0\": ms per stage op and per hop; also bytes=, "
-     "bandwidth= (bytes/s), update=, activation=, left= (bytes; left: of those, from I to W), "
-     "overlap="},
+     "bandwidth= (bytes/s), R=, update=, reduce=, norm=, overlap= (ms), activation=, weight=, "
+     "kept=, left= (bytes; of an activation: from F to R, from I to W)"},
     {"costs-file", "FILE", "costs per stage, as `penstock profile -o` writes them"},
     {"per-actor", "",
      "the costs are of an actor's whole share of the model and of whole microbatches: chunks and "

@@ -53,8 +53,11 @@ void use_one_blas_thread() {
 
 std::string blas_version() {
   const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH ..."
-  const auto second = config.find(' ', config.find(' ') + 1);
-  return fmt::format("{} {}", config.substr(0, second), openblas_get_corename());
+  return config.substr(0, config.find(' ', config.find(' ') + 1));
+}
+
+std::string blas_core() {
+  return openblas_get_corename();
 }
 
 }  // namespace penstock

@@ -20,7 +20,8 @@ void gemm(Matrix<const double> a, Transpose transpose_a, Matrix<const double> b,
 // Process-wide; call before the first product.
 void use_one_blas_thread();
 
-// "OpenBLAS 0.3.21 SkylakeX": which kernels run. Bits and speed depend on it.
-std::string blas_version();
+// Which kernels run: bits and speed depend on it.
+std::string blas_version();  // "OpenBLAS 0.3.21"
+std::string blas_core();     // "SkylakeX"
 
 }  // namespace penstock

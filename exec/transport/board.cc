@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <string_view>
 
 #include <fmt/format.h>
 
+#include "penstock/index.h"
 #include "transport/cache_line.h"
 
 namespace penstock {
@@ -91,14 +91,18 @@ bool Board::claim_report() {
   return header_->reported.exchange(1, std::memory_order_relaxed) == 0;
 }
 
+std::string_view action_name(const Board& board, const ActionNames& names, std::int32_t actor) {
+  const std::int32_t action = board.action(actor);
+  const bool known =
+      action >= 0 && index(actor) < names.size() && index(action) < names[index(actor)].size();
+  return known ? std::string_view(names[index(actor)][index(action)]) : "start-up";
+}
+
 std::string describe(const Board& board, const ActionNames& names) {
   std::string text;
   for (std::int32_t a = 0; a < board.actors(); ++a) {
-    const std::int32_t action = board.action(a);
-    const bool known = action >= 0 && static_cast<std::size_t>(a) < names.size() &&
-                       static_cast<std::size_t>(action) < names[a].size();
     text += fmt::format("\n  actor {} {} {}", a, board.is_waiting(a) ? "waits at" : "at",
-                        known ? names[a][action] : "start-up");
+                        action_name(board, names, a));
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "penstock/error.h"
 #include "transport/transport.h"
@@ -61,6 +62,9 @@ class Board {
   Header* header_;
   Entry* entries_;
 };
+
+// What `actor` does: "2F3"; "start-up" before its first action. Safe in a signal handler.
+std::string_view action_name(const Board& board, const ActionNames& names, std::int32_t actor);
 
 // "actor 0 at 2F3; actor 1 waits at ...", one line per actor.
 std::string describe(const Board& board, const ActionNames& names);

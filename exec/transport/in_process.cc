@@ -252,12 +252,9 @@ class Group {
     std::string what = "all actors are blocked";
     for (std::int32_t a = 0; a < actors(); ++a) {
       const Member& member = members_[index(a)];
-      const std::int32_t action = board_.action(a);
       what += fmt::format("\n  actor {}: {}", a, member.finished ? "has finished" : "at ");
       if (member.finished) continue;
-      const bool known =
-          action >= 0 && index(a) < names_.size() && index(action) < names_[index(a)].size();
-      what += known ? names_[index(a)][index(action)] : "start-up";
+      what += action_name(board_, names_, a);
       what += ", lacks " + member.lacks;
     }
     board_.fail(RunError("", what, "the order of sends and receives deadlocks"));

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <climits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -186,11 +187,16 @@ class MpiTransport final : public Transport {
           send(c.to, c.kind, numbers_ - 1,
                std::as_bytes(buffer.floats()).first(static_cast<std::size_t>(c.bytes))));
     }
-    for (const Ticket ticket : receives) {
-      wait(ticket);
-      release(ticket);
+    try {
+      for (const Ticket ticket : receives) {
+        wait(ticket);
+        release(ticket);
+      }
+      for (const Ticket ticket : sends) wait(ticket);
+    } catch (...) {
+      leave_to_sends(std::move(buffers));
+      throw;
     }
-    for (const Ticket ticket : sends) wait(ticket);
   }
 
   static bool is_done(MPI_Request& request) {

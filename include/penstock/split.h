@@ -20,16 +20,17 @@ struct Split {
 };
 
 // Transformer layers as equal as can be, earlier parts get the remainder; E joins the first part,
-// m and L the last. Throws Error when there are more parts than layers.
-Split even_split(const Model& model, std::int32_t parts);
+// m and L the last. Throws Error, with `where` in front, when there are more parts than layers.
+Split even_split(const Model& model, std::int32_t parts, const std::string& where = "split");
 
 // Megatron's pipeline layout string: E embedding, t transformer layer, m multi-token prediction, L
 // loss; | separates stages; x*n and (..)*n repeat; commas and spaces are ignored; empty stages are
 // allowed.
 //   parse_layout("Et*3|(tt|)*5,L", model)   (Megatron-LM, pipeline_model_parallel_layout)
-// Throws Error with the column of every fault: unknown letter, unbalanced bracket, wrong number of
-// layers or prediction modules, t behind m, E not first, L not last, more than 10,000 stages.
-Split parse_layout(std::string_view text, const Model& model);
+// Throws Error with `where` and the column of every fault: unknown letter, unbalanced bracket,
+// wrong number of layers or prediction modules, t behind m, E not first, L not last, more than
+// 10,000 stages.
+Split parse_layout(std::string_view text, const Model& model, const std::string& where = "layout");
 
 // The inverse for a model with `mtp_depth` prediction modules, for tools that hand a split to
 // Megatron and for tests: runs of equal stages are written once. parse_layout(write_layout(s)) ==

@@ -18,10 +18,7 @@ constexpr const char* kOrigin = "list scheduling";
 Nanoseconds mean_time(const Instance& instance) {
   Nanoseconds sum = 0;
   for (std::int32_t unit = 0; unit < instance.units(); ++unit) {
-    sum += instance.duration(kNodesPerUnit * unit);
-    sum += instance.may_be_whole(unit) ? instance.whole(unit)
-                                       : instance.duration(kNodesPerUnit * unit + 1) +
-                                             instance.duration(kNodesPerUnit * unit + 2);
+    sum += instance.duration(kNodesPerUnit * unit) + instance.backward(unit);
   }
   return sum / std::max(1, 2 * instance.units());
 }

@@ -18,10 +18,4 @@ void construct(const Instance& instance, Budget& budget, Pool& pool);
 // An order by a random preference, under random bounds on what each actor holds.
 std::optional<Candidate> sample(const Instance& instance, Budget& budget, Random& random);
 
-// Rebuilds the order of `candidate` by its own times: nodes go by when they start, or by when they
-// must, a quarter of them displaced at random by up to `displaced` of the makespan. Nothing where
-// that leads nowhere, or where ops overlap.
-std::optional<Candidate> rebuild(const Instance& instance, const Candidate& candidate,
-                                 double displaced, Budget& budget, Random& random);
-
 }  // namespace penstock

@@ -66,11 +66,11 @@ void Instance::lay_out_nodes() {
     }
   }
   nodes_.resize(index(nodes()));
-  std::vector<std::int32_t> channel_of(index(actors()) * index(actors()), kNone);
+  ChannelNumbers channel_of;
   for (std::int32_t node = 0; node < nodes(); ++node) connect(node, channel_of);
 }
 
-void Instance::connect(std::int32_t node, std::vector<std::int32_t>& channel_of) {
+void Instance::connect(std::int32_t node, ChannelNumbers& channel_of) {
   Op op = forward_of(unit_of(node));
   op.kind = kind_of(node);
   Node& here = nodes_[index(node)];
@@ -86,9 +86,9 @@ void Instance::connect(std::int32_t node, std::vector<std::int32_t>& channel_of)
     here.input = from;
     Node& giver = nodes_[index(from)];
     giver.consumer = node;
-    std::int32_t& channel = channel_of[index(sender) * index(actors()) + index(here.actor)];
-    if (channel == kNone) channel = channels_++;
-    giver.channel = channel;
+    const auto [channel, is_new] = channel_of.try_emplace({sender, here.actor}, channels_);
+    if (is_new) ++channels_;
+    giver.channel = channel->second;
     const std::int32_t boundary = op.kind == OpKind::Forward ? input.stage : op.stage;
     const MessageCost& message = costs_.stages[index(boundary)].message;
     giver.occupancy = message.occupancy(message.bytes_of(input.microbatch, input.slice));

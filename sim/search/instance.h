@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "penstock/costs.h"
@@ -94,6 +96,11 @@ class Instance {
   Nanoseconds whole(std::int32_t unit) const { return whole_[index(unit)]; }
   // Of F, I or W.  REQUIRES: may_be_split(unit) for the last two.
   Nanoseconds duration(std::int32_t node) const { return duration_[index(node)]; }
+  // B, or I and W together where it cannot be whole.
+  Nanoseconds backward(std::int32_t unit) const {
+    if (may_be_whole(unit)) return whole(unit);
+    return duration(kNodesPerUnit * unit + 1) + duration(kNodesPerUnit * unit + 2);
+  }
   // No B is shorter than its I and W together: splitting never loses.
   bool splitting_is_free() const { return splitting_is_free_; }
 
@@ -111,7 +118,8 @@ class Instance {
 
  private:
   void lay_out_nodes();
-  void connect(std::int32_t node, std::vector<std::int32_t>& channel_of);
+  using ChannelNumbers = std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>;  // from, to
+  void connect(std::int32_t node, ChannelNumbers& channel_of);
   void price(const Backwards& allowed);
   void measure_rooms();
   void set_limits(const std::vector<double>& in_flight, const std::vector<std::int64_t>& bytes);

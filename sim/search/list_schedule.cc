@@ -180,7 +180,7 @@ class ListScheduler {
     for (const std::int32_t user : users_[index(choice.node)]) arrive(user, end);
     if (here.consumer == kNone) return;
     Nanoseconds& free_at = channel_[index(here.channel)];
-    const Nanoseconds sent = here.occupancy > 0 ? std::max(end, free_at) : end;
+    const Nanoseconds sent = std::max(end, free_at);
     free_at = sent + here.occupancy;
     arrive(here.consumer, sent + here.occupancy + here.latency);
   }

@@ -99,6 +99,12 @@ Room peak_room(const Instance& instance, const Order& order, std::int32_t actor)
   return peak;
 }
 
+bool has_pairs(const Order& order) {
+  return std::any_of(order.items.begin(), order.items.end(), [](const auto& items) {
+    return std::any_of(items.begin(), items.end(), [](const Item& i) { return i.is_pair(); });
+  });
+}
+
 bool fits(const Instance& instance, const Order& order) {
   for (std::int32_t actor = 0; actor < instance.actors(); ++actor) {
     if (!peak_room(instance, order, actor).fits(instance.limit(actor))) return false;

@@ -48,6 +48,8 @@ inline bool opens(std::int32_t node) {
 // What is free when the node has ended: all of its unit's room at B; at I and W, a part each.
 Room freed_by(const Instance& instance, const Order& order, std::int32_t node);
 
+bool has_pairs(const Order& order);
+
 // The most that the actor holds at once.
 Room peak_room(const Instance& instance, const Order& order, std::int32_t actor);
 bool fits(const Instance& instance, const Order& order);

@@ -1,11 +1,13 @@
+#include "rebuild.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "construct.h"
 #include "list_schedule.h"
 #include "penstock/index.h"
+#include "sweep_times.h"
 
 namespace penstock {
 namespace {
@@ -22,12 +24,6 @@ std::vector<std::int64_t> keys_of(const Order& order, const SweepTimes& times, b
     }
   }
   return keys;
-}
-
-bool has_pairs(const Order& order) {
-  return std::any_of(order.items.begin(), order.items.end(), [](const auto& items) {
-    return std::any_of(items.begin(), items.end(), [](const Item& i) { return i.is_pair(); });
-  });
 }
 
 }  // namespace

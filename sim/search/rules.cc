@@ -9,17 +9,12 @@
 namespace penstock {
 namespace {
 
-Nanoseconds backward_time(const Instance& instance, std::int32_t unit) {
-  if (instance.may_be_whole(unit)) return instance.whole(unit);
-  return instance.duration(kNodesPerUnit * unit + 1) + instance.duration(kNodesPerUnit * unit + 2);
-}
-
 // By microbatch: how long its ops take.
 std::vector<Nanoseconds> times_of(const Instance& instance) {
   std::vector<Nanoseconds> times(instance.pipeline().microbatches.size(), 0);
   for (std::int32_t unit = 0; unit < instance.units(); ++unit) {
     times[index(instance.forward_of(unit).microbatch)] +=
-        instance.duration(kNodesPerUnit * unit) + backward_time(instance, unit);
+        instance.duration(kNodesPerUnit * unit) + instance.backward(unit);
   }
   return times;
 }

@@ -8,6 +8,7 @@
 #include "exact.h"
 #include "forms.h"
 #include "memory_limit.h"
+#include "rebuild.h"
 #include "relaxed.h"
 #include "shaken.h"
 #include "tabu.h"
@@ -26,12 +27,6 @@ bool is_allowed(const Instance& instance, const Order& order) {
   return true;
 }
 
-bool overlaps(const Order& order) {
-  return std::any_of(order.items.begin(), order.items.end(), [](const auto& items) {
-    return std::any_of(items.begin(), items.end(), [](const Item& i) { return i.is_pair(); });
-  });
-}
-
 }  // namespace
 
 Site::Site(Instance instance, std::uint64_t seed)
@@ -39,7 +34,7 @@ Site::Site(Instance instance, std::uint64_t seed)
 
 void Site::plant(const Schedule& schedule) {
   Order order = order_of(instance_, schedule);
-  pairs_ |= overlaps(order);
+  pairs_ |= has_pairs(order);
   Order split = split_all(instance_, order);
   const bool differs = split != order;
   plant(std::move(order), schedule.name);

@@ -10,6 +10,7 @@
 #include "formats/readers.h"
 #include "penstock/check.h"
 #include "penstock/depend.h"
+#include "penstock/empty_timeline.h"
 #include "penstock/kineto.h"
 #include "penstock/trace.h"
 
@@ -129,13 +130,7 @@ Schedule schedule_of_steps(const std::vector<KinetoRank>& ranks,
 
 Timeline without_transfers(const Schedule& schedule, const std::vector<const KinetoStep*>& steps,
                            Nanoseconds origin) {
-  const Pipeline& pipeline = schedule.pipeline;
-  Timeline timeline{.source = TimelineSource::Imported,
-                    .actors = pipeline.actors,
-                    .microbatches = static_cast<std::int32_t>(pipeline.microbatches.size())};
-  for (const Stage& stage : pipeline.stages) {
-    timeline.stages.push_back({.actor = stage.actor, .part = stage.part});
-  }
+  Timeline timeline = empty_timeline(schedule, TimelineSource::Imported);
   for (std::size_t actor = 0; actor < steps.size(); ++actor) {
     for (const KinetoEvent& event : steps[actor]->events) {
       Span span{.actor = static_cast<std::int32_t>(actor),

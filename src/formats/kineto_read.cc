@@ -1,7 +1,6 @@
 // Reads one rank's trace. Of the events only the marks are kept while parsing: a trace holds
 // millions of others.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -12,7 +11,9 @@
 #include "formats/readers.h"
 #include "formats/torch_cell.h"
 #include "json_reader.h"
+#include "json_text.h"
 #include "penstock/kineto.h"
+#include "penstock/number_text.h"
 #include "problem_list.h"
 
 namespace penstock {
@@ -69,9 +70,7 @@ Nanoseconds nanoseconds(double microseconds) {
 
 std::string lane_of(const JsonReader& event) {
   const auto part = [&](std::string_view key) {
-    return event.has(key) ? event.at(key).value().dump(-1, ' ', false,
-                                                       nlohmann::json::error_handler_t::replace)
-                          : std::string();
+    return event.has(key) ? json_text(event.at(key).value()) : std::string();
   };
   return event.text("cat") + " " + part("pid") + " " + part("tid");
 }
@@ -191,10 +190,8 @@ class Lane {
   }
 
   void see_step(const Mark& mark) {
-    const std::string_view digits = std::string_view(mark.name).substr(kStepMark.size());
-    std::int32_t number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error == std::errc() && number >= 0) steps.mark(number, mark.start, mark.end);
+    std::string_view digits = std::string_view(mark.name).substr(kStepMark.size());
+    if (const auto number = take_number(digits)) steps.mark(*number, mark.start, mark.end);
   }
 
   // Times in old traces are whole microseconds: neighbours may seem to overlap by one.

@@ -8,6 +8,7 @@
 
 #include "formats/readers.h"
 #include "json_reader.h"
+#include "json_text.h"
 #include "penstock/nearest.h"
 
 namespace penstock {
@@ -146,10 +147,6 @@ std::string learning_text(const Learning& learning) {
   return text + "},\n";
 }
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 std::string microbatch_text(const Microbatch& microbatch) {
   std::string text =
       fmt::format("{{\"route\": {}, \"sequences\": {}", microbatch.route, microbatch.sequences);
@@ -222,8 +219,8 @@ std::string write_schedule_json(const Schedule& schedule) {
     order.push_back(texts.empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(texts, "\", \"")));
   }
   std::string text = "{\n  \"penstock_schedule\": 1,\n";
-  text +=
-      fmt::format("  \"name\": {},\n  \"actors\": {},\n", quoted(schedule.name), pipeline.actors);
+  text += fmt::format("  \"name\": {},\n  \"actors\": {},\n", json_string(schedule.name),
+                      pipeline.actors);
   text += fmt::format("  \"stages\": [\n    {}\n  ],\n", fmt::join(stages, ",\n    "));
   text += fmt::format("  \"routes\": [\n    {}\n  ],\n", fmt::join(routes, ",\n    "));
   text += fmt::format("  \"microbatches\": {},\n", microbatches_text(pipeline.microbatches));

@@ -36,31 +36,26 @@ struct Refused {
   std::string_view reason;
   std::string_view hint;
 };
+constexpr std::string_view kNoValidation =
+    "a schedule ends with one update, without post-validation";
+constexpr std::string_view kLeaveItOut = "write the nodes without the post-validation pass";
+constexpr std::string_view kVocabulary = "vocabulary parallelism has passes that run on all ranks";
 constexpr Refused kRefused[] = {
-    {"POST_VALIDATION", "a schedule ends with one update, without post-validation",
-     "write the nodes without the post-validation pass"},
-    {"SEND_POST_VALIDATION", "a schedule ends with one update, without post-validation",
-     "write the nodes without the post-validation pass"},
-    {"RECV_POST_VALIDATION", "a schedule ends with one update, without post-validation",
-     "write the nodes without the post-validation pass"},
+    {"POST_VALIDATION", kNoValidation, kLeaveItOut},
+    {"SEND_POST_VALIDATION", kNoValidation, kLeaveItOut},
+    {"RECV_POST_VALIDATION", kNoValidation, kLeaveItOut},
     {"OFFLOAD_", "a schedule does not move activations to the host and back",
      "write the nodes without the offloading pass"},
-    {"S", "vocabulary parallelism has passes that run on all ranks", ""},
-    {"T", "vocabulary parallelism has passes that run on all ranks", ""},
-    {"IF", "vocabulary parallelism has passes that run on all ranks", ""},
-    {"IB", "vocabulary parallelism has passes that run on all ranks", ""},
-    {"REDUCE_", "vocabulary parallelism has passes that run on all ranks", ""},
-    {"BROADCAST_", "vocabulary parallelism has passes that run on all ranks", ""},
+    {"S", kVocabulary, ""},
+    {"T", kVocabulary, ""},
+    {"IF", kVocabulary, ""},
+    {"IB", kVocabulary, ""},
+    {"REDUCE_", kVocabulary, ""},
+    {"BROADCAST_", kVocabulary, ""},
 };
 
 bool matches(const Refused& row, std::string_view type) {
   return row.prefix.ends_with('_') ? type.starts_with(row.prefix) : type == row.prefix;
-}
-
-std::vector<std::string_view> compute_names() {
-  std::vector<std::string_view> names;
-  for (const ComputeType& type : kComputes) names.push_back(type.name);
-  return names;
 }
 
 class Reader {
@@ -150,7 +145,7 @@ class Reader {
       refuse(shortened(type) + " nodes", node.place(), row->reason, row->hint);
     } else {
       node.at("type").problem(fmt::format("unknown type '{}'", shortened(type)),
-                              did_you_mean(type, compute_names()));
+                              did_you_mean(type, kComputes, &ComputeType::name));
     }
   }
 

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cassert>
-#include <tuple>
 #include <utility>
 
 #include "penstock/index.h"
+#include "slot_table.h"
 #include "v_stages.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::int32_t kPeriod = 6;  // F, I and W of two chunks
 
 // Weight gradients are in one list for both chunks, or apart: kWeight those of kInputDown,
 // kWeightUp those of kInputUp.
@@ -26,44 +24,16 @@ enum Pass : std::uint8_t {
 };
 constexpr std::size_t kGiven = 4;  // passes in a block; weight gradients are put in later
 
-bool is_forward(Pass pass) {
+bool is_forward(std::size_t pass) {
   return pass == kForwardDown || pass == kForwardUp;
 }
 
-bool is_input(Pass pass) {
+bool is_input(std::size_t pass) {
   return pass == kInputDown || pass == kInputUp;
 }
 
-// The slots of one pass, by microbatch, ascending.
-using Slots = std::vector<std::int32_t>;
-using Lane = std::vector<Slots>;  // [Pass]
-using Table = std::vector<Lane>;  // [actor]
-
-struct Entry {
-  std::int32_t slot;
-  std::size_t actor;
-  Pass pass;
-  std::size_t microbatch;
-  auto key() const { return std::tie(slot, actor, pass); }
-};
-
-std::vector<Entry> by_time(const Table& table) {
-  std::vector<Entry> entries;
-  for (std::size_t actor = 0; actor < table.size(); ++actor) {
-    for (std::size_t pass = 0; pass < table[actor].size(); ++pass) {
-      const Slots& slots = table[actor][pass];
-      for (std::size_t microbatch = 0; microbatch < slots.size(); ++microbatch) {
-        entries.push_back({slots[microbatch], actor, static_cast<Pass>(pass), microbatch});
-      }
-    }
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.key() < b.key(); });
-  return entries;
-}
-
 // What runs in each slot, up to the last that is taken.
-std::vector<Pass> grid(const Lane& lane) {
+std::vector<Pass> grid(const SlotLane& lane) {
   std::int32_t last = 0;
   for (const Slots& slots : lane) last = std::max(last, slots.back());
   std::vector<Pass> passes(index(last) + 1, kFree);
@@ -79,7 +49,7 @@ std::vector<Pass> grid(const Lane& lane) {
 
 // Puts each weight gradient into the first free slot behind its input gradient; where two compete
 // and are in lists apart, kWeight's comes first.
-void add_weights(Lane& lane, bool apart) {
+void add_weights(SlotLane& lane, bool apart) {
   const std::vector<Pass> passes = grid(lane);
   std::array<std::int32_t, 2> waiting{};
   lane.resize(apart ? kGiven + 2 : kGiven + 1);
@@ -93,15 +63,15 @@ void add_weights(Lane& lane, bool apart) {
   }
 }
 
-void drop_weights(Table& table) {
-  for (Lane& lane : table) lane.resize(kGiven);
+void drop_weights(SlotTable& table) {
+  for (SlotLane& lane : table) lane.resize(kGiven);
 }
 
 // Each op as soon as its input is there and the op before it on its actor has run.
-void squeeze(Table& table) {
-  const std::vector<Entry> entries = by_time(table);
+void squeeze(SlotTable& table) {
+  const std::vector<SlotEntry> entries = by_time(table);
   std::vector<std::int32_t> free_from(table.size(), 0);
-  for (const Entry& entry : entries) {
+  for (const SlotEntry& entry : entries) {
     std::int32_t slot = free_from[entry.actor];
     const bool down = entry.pass == kForwardDown || entry.pass == kInputDown;
     const bool up = entry.pass == kForwardUp || entry.pass == kInputUp;
@@ -142,8 +112,8 @@ struct Held {
 class Reorder {
  public:
   // `floating`: the table has no weight gradients; then only the cool-down moves.
-  Reorder(Table& table, bool floating) : table_(table), floating_(floating) {
-    for (const Lane& lane : table) {
+  Reorder(SlotTable& table, bool floating) : table_(table), floating_(floating) {
+    for (const SlotLane& lane : table) {
       grids_.push_back(grid(lane));
       held_.emplace_back();
       for (const Pass pass : grids_.back()) {
@@ -158,7 +128,7 @@ class Reorder {
   void run() {
     enum { kWarmUp, kSteady, kCoolDown } phase = kWarmUp;
     const std::size_t last = table_[0][kForwardDown].size() - 1;
-    for (const Entry& entry : by_time(table_)) {
+    for (const SlotEntry& entry : by_time(table_)) {
       if (phase == kWarmUp && entry.pass == kInputUp && entry.actor == 0) phase = kSteady;
       const bool stays = phase == kSteady || (phase == kWarmUp && floating_);
       if (phase == kSteady && entry.pass == kForwardDown && entry.microbatch == last) {
@@ -177,7 +147,7 @@ class Reorder {
     inputs.insert(std::upper_bound(inputs.begin(), inputs.end(), slot), slot);
   }
 
-  std::int32_t earliest(const Entry& entry) const {
+  std::int32_t earliest(const SlotEntry& entry) const {
     const auto slot_of = [&](std::size_t actor, std::size_t pass) {
       return table_[actor][pass][entry.microbatch];
     };
@@ -191,7 +161,7 @@ class Reorder {
       after = slot_of(entry.actor + 1, entry.pass);
     }
     if (entry.pass != kWeight && entry.pass > 0) {
-      after = std::max(after, slot_of(entry.actor, entry.pass - std::size_t{1}));
+      after = std::max(after, slot_of(entry.actor, entry.pass - 1));
     }
     if (entry.microbatch > 0) {
       after = std::max(after, table_[entry.actor][entry.pass][entry.microbatch - 1]);
@@ -203,14 +173,14 @@ class Reorder {
     return slot == 0 ? Held{} : held_[actor][index(slot) - 1];
   }
 
-  void move(std::size_t actor, Pass pass, std::int32_t from, std::int32_t to) {
+  void move(std::size_t actor, std::size_t pass, std::int32_t from, std::int32_t to) {
     grids_[actor][index(from)] = kFree;
-    grids_[actor][index(to)] = pass;
+    grids_[actor][index(to)] = static_cast<Pass>(pass);
   }
 
   // The slot to which `entry` moves when all weight gradients have theirs: moving a forward holds
   // one more on the way, moving a weight gradient one less.
-  std::int32_t pulled(const Entry& entry) {
+  std::int32_t pulled(const SlotEntry& entry) {
     std::vector<Held>& held = held_[entry.actor];
     const std::vector<Pass>& passes = grids_[entry.actor];
     std::int32_t to = earliest(entry);
@@ -229,7 +199,7 @@ class Reorder {
   }
 
   // The same when weight gradients float: what the move does to them has to be played through.
-  std::int32_t pulled_floating(const Entry& entry) {
+  std::int32_t pulled_floating(const SlotEntry& entry) {
     for (std::int32_t to = earliest(entry); to < entry.slot; ++to) {
       if (grids_[entry.actor][index(to)] != kFree) continue;
       move(entry.actor, entry.pass, entry.slot, to);
@@ -255,7 +225,7 @@ class Reorder {
     return true;
   }
 
-  Table& table_;
+  SlotTable& table_;
   bool floating_;
   std::vector<std::vector<Pass>> grids_;  // [actor][slot]
   std::vector<std::vector<Held>> held_;   // [actor], after each slot
@@ -264,25 +234,13 @@ class Reorder {
   std::int32_t peak_ = 0;
 };
 
-Table repeated(const Block& block, std::int32_t microbatches) {
-  Table table;
-  for (const auto& passes : block) {
-    Lane& lane = table.emplace_back();
-    for (const std::int32_t first : passes) {
-      Slots& slots = lane.emplace_back();
-      for (std::int32_t i = 0; i < microbatches; ++i) slots.push_back(first + kPeriod * i);
-    }
-  }
-  return table;
-}
-
-std::vector<Step> steps_of(const Lane& lane, std::int32_t actors, std::int32_t actor) {
+std::vector<Step> steps_of(const SlotLane& lane, std::int32_t actors, std::int32_t actor) {
   constexpr std::pair<OpKind, std::int32_t> kOps[] = {
       // with the chunk, by list
       {OpKind::Forward, 0},       {OpKind::Forward, 1},        {OpKind::BackwardInput, 1},
       {OpKind::BackwardInput, 0}, {OpKind::BackwardWeight, 1}, {OpKind::BackwardWeight, 0}};
   std::vector<Step> steps;
-  for (const Entry& entry : by_time({lane})) {
+  for (const SlotEntry& entry : by_time({lane})) {
     const auto [kind, chunk] = kOps[entry.pass];
     steps.push_back(
         {v_op(kind, actors, actor, chunk, static_cast<std::int32_t>(entry.microbatch))});
@@ -294,16 +252,16 @@ std::vector<Step> steps_of(const Lane& lane, std::int32_t actors, std::int32_t a
 
 Schedule repeat_block(const char* name, const GenerateOptions& options, const Block& block) {
   refuse_grid(name, options);
-  Table table = repeated(block, options.microbatches);
-  for (Lane& lane : table) add_weights(lane, false);
+  SlotTable table = repeated(block, options.microbatches);
+  for (SlotLane& lane : table) add_weights(lane, false);
   Reorder(table, false).run();
   squeeze(table);
   drop_weights(table);
   Reorder(table, true).run();
-  for (Lane& lane : table) add_weights(lane, false);
+  for (SlotLane& lane : table) add_weights(lane, false);
   squeeze(table);
   drop_weights(table);
-  for (Lane& lane : table) add_weights(lane, true);
+  for (SlotLane& lane : table) add_weights(lane, true);
   Schedule schedule = v_schedule(name, options);
   for (std::int32_t actor = 0; actor < options.actors; ++actor) {
     const auto at = index(actor);

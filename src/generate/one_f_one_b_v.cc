@@ -1,18 +1,17 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <tuple>
 
 #include "members.h"
 #include "penstock/index.h"
+#include "slot_table.h"
 #include "v_stages.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::int32_t kPeriod = 6;  // slots: F and B of two chunks, a backward takes two
-
-// The two halves of a backward are passes of their own, so that each takes one slot.
+// A period is F and B of two chunks. The two halves of a backward are passes of their own, so that
+// each takes one slot.
 enum Pass : std::uint8_t {
   kForwardDown,
   kForwardUp,
@@ -23,15 +22,11 @@ enum Pass : std::uint8_t {
 };
 constexpr std::size_t kPasses = 6;
 
-using Slots = std::vector<std::int32_t>;  // [microbatch]
-using Lane = std::array<Slots, kPasses>;
-using Table = std::vector<Lane>;
-
-bool is_forward(Pass pass) {
+bool is_forward(std::size_t pass) {
   return pass == kForwardDown || pass == kForwardUp;
 }
 
-bool is_end(Pass pass) {
+bool is_end(std::size_t pass) {
   return pass == kEndDown || pass == kEndUp;
 }
 
@@ -59,34 +54,11 @@ std::vector<std::array<std::int32_t, kPasses>> block(std::int32_t p) {
   return slots;
 }
 
-struct Entry {
-  std::int32_t slot;
-  std::size_t actor;
-  Pass pass;
-  std::size_t microbatch;
-};
-
-std::vector<Entry> by_time(const Table& table) {
-  std::vector<Entry> entries;
-  for (std::size_t actor = 0; actor < table.size(); ++actor) {
-    for (std::size_t pass = 0; pass < kPasses; ++pass) {
-      const Slots& slots = table[actor][pass];
-      for (std::size_t microbatch = 0; microbatch < slots.size(); ++microbatch) {
-        entries.push_back({slots[microbatch], actor, static_cast<Pass>(pass), microbatch});
-      }
-    }
-  }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.slot, a.actor) < std::tie(b.slot, b.actor);
-  });
-  return entries;
-}
-
 // Moves ops to the earliest free slot, one after the other in time, none so that an actor holds
 // more than the most that any holds at the start.
 class Pull {
  public:
-  explicit Pull(Table& table) : table_(table), lanes_(table.size()) {
+  explicit Pull(SlotTable& table) : table_(table), lanes_(table.size()) {
     for (std::size_t actor = 0; actor < table.size(); ++actor) {
       State& lane = lanes_[actor];
       const std::size_t slots = 1 + index(table[actor][kEndUp].back());
@@ -95,7 +67,7 @@ class Pull {
       for (std::size_t pass = 0; pass < kPasses; ++pass) {
         for (const std::int32_t slot : table[actor][pass]) {
           lane.taken[index(slot)] = 1;
-          lane.held[index(slot)] = change(static_cast<Pass>(pass));
+          lane.held[index(slot)] = change(pass);
         }
       }
       std::partial_sum(lane.held.begin(), lane.held.end(), lane.held.begin());
@@ -104,7 +76,7 @@ class Pull {
   }
 
   void run() {
-    for (const Entry& entry : by_time(table_)) {
+    for (const SlotEntry& entry : by_time(table_)) {
       State& lane = lanes_[entry.actor];
       const std::int32_t to = target(entry);
       add_held(lane, to, entry.slot, change(entry.pass));
@@ -120,7 +92,9 @@ class Pull {
     std::vector<std::int32_t> held;   // chunk activations after each slot
   };
 
-  static std::int32_t change(Pass pass) { return is_forward(pass) ? 1 : is_end(pass) ? -1 : 0; }
+  static std::int32_t change(std::size_t pass) {
+    return is_forward(pass) ? 1 : is_end(pass) ? -1 : 0;
+  }
 
   static void add_held(State& lane, std::int32_t from, std::int32_t to, std::int32_t more) {
     if (more == 0) return;
@@ -131,7 +105,7 @@ class Pull {
 
   // The slot of the op whose result `entry` needs: the same pass on the neighbour, or the pass
   // before at a turn.
-  std::int32_t input(const Entry& entry) const {
+  std::int32_t input(const SlotEntry& entry) const {
     const std::size_t actor = entry.actor;
     const std::size_t last = table_.size() - 1;
     const auto slot = [&](std::size_t at, Pass pass) { return table_[at][pass][entry.microbatch]; };
@@ -152,7 +126,7 @@ class Pull {
     return -1;
   }
 
-  std::int32_t target(const Entry& entry) const {
+  std::int32_t target(const SlotEntry& entry) const {
     const State& lane = lanes_[entry.actor];
     const auto taken = [&](std::int32_t slot) { return lane.taken[index(slot)] != 0; };
     std::int32_t to = input(entry) + 1;
@@ -169,14 +143,14 @@ class Pull {
     return to;
   }
 
-  Table& table_;
+  SlotTable& table_;
   std::vector<State> lanes_;
   std::int32_t peak_ = 0;
 };
 
-std::vector<Step> steps_of(const Lane& lane, std::int32_t actors, std::int32_t actor) {
+std::vector<Step> steps_of(const SlotLane& lane, std::int32_t actors, std::int32_t actor) {
   std::vector<Step> steps;
-  for (const Entry& entry : by_time({lane})) {
+  for (const SlotEntry& entry : by_time({lane})) {
     if (is_end(entry.pass)) continue;
     const bool first_chunk = entry.pass == kForwardDown || entry.pass == kBackwardUp;
     steps.push_back(
@@ -190,15 +164,7 @@ std::vector<Step> steps_of(const Lane& lane, std::int32_t actors, std::int32_t a
 
 Schedule one_f_one_b_v(const GenerateOptions& options) {
   refuse_grid("1f1b_v", options);
-  Table table;
-  for (const auto& first : block(options.actors)) {
-    Lane& lane = table.emplace_back();
-    for (std::size_t pass = 0; pass < kPasses; ++pass) {
-      for (std::int32_t i = 0; i < options.microbatches; ++i) {
-        lane[pass].push_back(first[pass] + kPeriod * i);
-      }
-    }
-  }
+  SlotTable table = repeated(block(options.actors), options.microbatches);
   Pull(table).run();
   Schedule schedule = v_schedule("1f1b_v", options);
   for (std::int32_t actor = 0; actor < options.actors; ++actor) {

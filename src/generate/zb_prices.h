@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "penstock/costs.h"
+#include "penstock/index.h"
 
 namespace penstock {
 
@@ -30,18 +31,16 @@ class ZbPrices {
 
   Nanoseconds of(OpKind kind, std::int32_t actor, std::int32_t microbatch) const {
     if (varied_) return costs_.duration({kind, actor, microbatch, 0});
-    return base_[index(kind)][static_cast<std::size_t>(actor)];
+    return base_[index(kind)][index(actor)];
   }
   // Of the microbatch, from `actor` to the next one, or back.
   Nanoseconds hop(std::int32_t actor, std::int32_t microbatch) const {
-    if (!varied_hops_) return hops_[static_cast<std::size_t>(actor)];
-    const MessageCost& message = costs_.stages[static_cast<std::size_t>(actor)].message;
+    if (!varied_hops_) return hops_[index(actor)];
+    const MessageCost& message = costs_.stages[index(actor)].message;
     return message.latency + message.occupancy(message.bytes_of(microbatch, 0));
   }
 
  private:
-  static std::size_t index(OpKind kind) { return static_cast<std::size_t>(kind); }
-
   const CostTable& costs_;
   std::int32_t microbatches_;
   bool varied_ = false;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "json_text.h"
 #include "penstock/index.h"
-#include "report/json_text.h"
 #include "report/labels.h"
 
 namespace penstock {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "json_text.h"
 #include "penstock/report.h"
 #include "report/comparison.h"
-#include "report/json_text.h"
 #include "report/labels.h"
 
 namespace penstock {

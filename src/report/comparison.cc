@@ -53,22 +53,17 @@ std::optional<double> known(std::int64_t value) {
 
 std::vector<ActorComparison> actors_of(const Metrics& a, const Metrics& b) {
   std::vector<ActorComparison> actors(std::max(a.actors.size(), b.actors.size()));
-  for (std::size_t i = 0; i < actors.size(); ++i) {
-    if (i < a.actors.size()) {
-      const ActorMetrics& one = a.actors[i];
-      actors[i].busy.a = static_cast<double>(one.busy);
-      actors[i].idle.a = static_cast<double>(a.makespan - one.busy);
-      actors[i].utilization.a = one.utilization;
-      actors[i].peak_bytes.a = known(one.peak_bytes);
+  const auto fill = [&](const Metrics& metrics, std::optional<double> Both::*side) {
+    for (std::size_t i = 0; i < metrics.actors.size(); ++i) {
+      const ActorMetrics& one = metrics.actors[i];
+      actors[i].busy.*side = static_cast<double>(one.busy);
+      actors[i].idle.*side = static_cast<double>(metrics.makespan - one.busy);
+      actors[i].utilization.*side = one.utilization;
+      actors[i].peak_bytes.*side = known(one.peak_bytes);
     }
-    if (i < b.actors.size()) {
-      const ActorMetrics& other = b.actors[i];
-      actors[i].busy.b = static_cast<double>(other.busy);
-      actors[i].idle.b = static_cast<double>(b.makespan - other.busy);
-      actors[i].utilization.b = other.utilization;
-      actors[i].peak_bytes.b = known(other.peak_bytes);
-    }
-  }
+  };
+  fill(a, &Both::a);
+  fill(b, &Both::b);
   return actors;
 }
 

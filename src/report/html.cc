@@ -4,35 +4,12 @@
 
 #include "penstock/report.h"
 #include "report/assets.h"
+#include "report/markup.h"
 #include "report/page_data.h"
 
 namespace penstock {
-namespace {
-
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 std::string report_html(const HtmlReport& report) {
-  const std::string title = html_text(report.title);
+  const std::string title = escaped(report.title);
   const std::string data = page_data(report);
   const std::array<std::pair<std::string_view, std::string_view>, 5> parts = {{
       {"@TITLE@", title},

@@ -1,6 +1,6 @@
 #include "report/labels.h"
 
-#include <cassert>
+#include <fmt/format.h>
 
 namespace penstock {
 namespace {
@@ -30,6 +30,12 @@ std::string label(const Transfer& transfer) {
 
 std::string_view name(TimelineSource source) {
   return kSources[static_cast<std::size_t>(source)];
+}
+
+std::string sizes(const Timeline& timeline) {
+  return fmt::format("{} actor{}, {} microbatch{}", timeline.actors,
+                     timeline.actors == 1 ? "" : "s", timeline.microbatches,
+                     timeline.microbatches == 1 ? "" : "es");
 }
 
 std::size_t kind_index(const Span& span) {

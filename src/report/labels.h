@@ -16,6 +16,8 @@ std::string label(const Span& span);
 std::string label(const Transfer& transfer);
 // "predicted", "measured", "imported".
 std::string_view name(TimelineSource source);
+// "4 actors, 1 microbatch".
+std::string sizes(const Timeline& timeline);
 
 // The colours and groups of spans, in the order of reports and of the page's KIND_NAMES: the op
 // kinds, then what ends a step. kind_index(span) is the place in it.

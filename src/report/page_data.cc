@@ -7,22 +7,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json_text.h"
 #include "penstock/metrics.h"
 #include "report/activity.h"
-#include "report/json_text.h"
 #include "report/labels.h"
+#include "report/numbers_json.h"
 #include "report/page_columns.h"
 
 namespace penstock {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMemorySamples = 600;  // per actor: a chart is not wider
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // At most kMemorySamples of an actor's samples, the highest of each run of neighbours, so that
 // peaks stay.
@@ -66,9 +61,7 @@ void append_causes(std::string& out) {
 
 // The report's numbers; the critical path comes as span indices, where ops are drawn.
 std::string numbers(const Timeline& timeline, const Metrics& metrics) {
-  Json json = report_json(timeline, metrics);
-  for (const char* key : {"critical_path", "problems", "baselines"}) json.erase(key);
-  return dump(json);
+  return json_text(numbers_json(timeline, metrics));
 }
 
 // A step's time may begin before its first op.
@@ -105,9 +98,9 @@ std::string comparison(const std::vector<Timeline>& timelines) {
   const auto measured = of(TimelineSource::Measured);
   const auto predicted = of(TimelineSource::Predicted);
   if (measured != timelines.end() && predicted != timelines.end()) {
-    return dump(compare_json(*measured, *predicted));
+    return json_text(compare_json(*measured, *predicted));
   }
-  return timelines.size() == 2 ? dump(compare_json(timelines[0], timelines[1])) : "null";
+  return timelines.size() == 2 ? json_text(compare_json(timelines[0], timelines[1])) : "null";
 }
 
 void append_losses(std::string& out, const std::vector<double>& losses) {
@@ -153,7 +146,7 @@ std::string page_data(const HtmlReport& report) {
   append_facts(out, report);
   out += ",";
   append_losses(out, report.losses);
-  append(out, ",\"trials\":{}", report.trials ? dump(trials_json(*report.trials)) : "null");
+  append(out, ",\"trials\":{}", report.trials ? json_text(trials_json(*report.trials)) : "null");
   append(out, ",\"comparison\":{},\"timelines\":[",
          report.trials ? "null" : comparison(report.timelines));
   Commas commas;

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "json_text.h"
 #include "penstock/report.h"
 #include "report/csv.h"
-#include "report/json_text.h"
 #include "report/labels.h"
 
 namespace penstock {

@@ -122,27 +122,16 @@ std::string summary(const Metrics& metrics, int columns) {
   };
   if (metrics.tokens_per_s) facts.push_back(fmt::format("{:.0f} tokens/s", *metrics.tokens_per_s));
   if (metrics.mfu) facts.push_back("MFU " + show_percent(*metrics.mfu));
-  std::string text;
-  std::size_t line = 0;
-  for (const std::string& fact : facts) {
-    if (line > 0 && line + 3 + fact.size() > static_cast<std::size_t>(std::max(columns, 0))) {
-      text += "\n";
-      line = 0;
-    }
-    const std::string piece = (line > 0 ? "   " : "") + fact;
-    text += piece;
-    line += piece.size();
-  }
-  return text + "\n";
+  std::vector<WrappedPiece> pieces;
+  for (const std::string& fact : facts) pieces.push_back({fact, fact.size()});
+  return wrapped(pieces, "   ", columns) + "\n";
 }
 
 }  // namespace
 
 std::string report_table(const Timeline& timeline, const Metrics& metrics, int columns) {
   const std::string title =
-      fmt::format("{} ({}): {} actor{}, {} microbatch{}", timeline.name, name(timeline.source),
-                  timeline.actors, timeline.actors == 1 ? "" : "s", timeline.microbatches,
-                  timeline.microbatches == 1 ? "" : "es");
+      fmt::format("{} ({}): {}", timeline.name, name(timeline.source), sizes(timeline));
   const Columns fitting = fitting_columns(metrics, columns);
   return cut(title, columns) + "\n\n" + actor_table(fitting, metrics).text() +
          note_on_others(fitting, metrics, columns) + "\n" + summary(metrics, columns);

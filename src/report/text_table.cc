@@ -47,4 +47,23 @@ std::string cut(const std::string& text, int columns) {
   return text.size() <= limit ? text : std::string(clipped(text, limit - 3)) + "...";
 }
 
+std::string wrapped(const std::vector<WrappedPiece>& pieces, std::string_view gap, int columns) {
+  std::string text;
+  std::size_t used = 0;
+  for (const WrappedPiece& piece : pieces) {
+    if (used > 0 &&
+        used + gap.size() + piece.width > static_cast<std::size_t>(std::max(columns, 0))) {
+      text += '\n';
+      used = 0;
+    }
+    if (used > 0) {
+      text += gap;
+      used += gap.size();
+    }
+    text += piece.shown;
+    used += piece.width;
+  }
+  return text;
+}
+
 }  // namespace penstock

@@ -1,7 +1,9 @@
 // File: text_table.h. Aligned columns for a terminal.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace penstock {
@@ -24,5 +26,12 @@ class TextTable {
 
 // `text` cut to `columns` characters, "..." at the end when something is missing.
 std::string cut(const std::string& text, int columns);
+
+struct WrappedPiece {
+  std::string shown;
+  std::size_t width = 0;  // what colour codes do not take
+};
+// `gap` between pieces, as many to a line as fit `columns`. No line break at the end.
+std::string wrapped(const std::vector<WrappedPiece>& pieces, std::string_view gap, int columns);
 
 }  // namespace penstock

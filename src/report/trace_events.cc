@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "json_text.h"
 #include "penstock/metrics.h"
-#include "report/json_text.h"
 #include "report/labels.h"
 #include "report/producers.h"
 

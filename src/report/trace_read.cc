@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "json_reader.h"
+#include "penstock/number_text.h"
 #include "penstock/trace.h"
 #include "problem_list.h"
 #include "report/labels.h"
@@ -91,10 +91,8 @@ std::vector<std::int32_t> read_slices(const JsonReader& root,
 std::optional<std::int32_t> stage_behind(std::string_view text, std::string_view word) {
   if (!text.starts_with(word)) return std::nullopt;
   text.remove_prefix(word.size());
-  std::int32_t stage = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stage);
-  const bool good = error == std::errc() && end == text.data() + text.size() && stage >= 0;
-  return good ? std::optional(stage) : std::nullopt;
+  const auto stage = parse_number<std::int32_t>(text);
+  return stage && *stage >= 0 ? stage : std::nullopt;
 }
 
 std::optional<ActionKind> exchange_of(std::string_view text) {
@@ -146,10 +144,10 @@ Transfer read_transfer(const JsonReader& row) {
     producer.problem(fmt::format("'{}' is no op", text), "stage, kind, microbatch: 3F5");
   }
   const std::string kind = row.at(1).as_text("activation");
-  if (kind != "activation" && kind != "gradient") {
+  if (kind != tensor_name(OpKind::Forward) && kind != tensor_name(OpKind::Backward)) {
     row.at(1).problem(fmt::format("unknown kind '{}'", kind), "known: activation, gradient");
   }
-  transfer.kind = kind == "gradient" ? OpKind::Backward : OpKind::Forward;
+  transfer.kind = kind == tensor_name(OpKind::Backward) ? OpKind::Backward : OpKind::Forward;
   transfer.from = index(row, 2);
   transfer.to = index(row, 3);
   transfer.bytes = whole(row, 4, kMostBytes);

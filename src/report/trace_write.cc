@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "json_text.h"
 #include "penstock/error.h"
 #include "penstock/trace.h"
-#include "report/json_text.h"
 #include "report/labels.h"
 #include "report/trace_events.h"
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "json_text.h"
 #include "penstock/trials.h"
 #include "report/csv.h"
-#include "report/json_text.h"
 #include "report/text_table.h"
 #include "report/units.h"
 

@@ -236,7 +236,7 @@ BENCHMARK(causal_softmax_kernel)->Apply(both);
 
 int main(int argc, char** argv) {
   penstock::use_one_blas_thread();
-  benchmark::AddCustomContext("blas", penstock::blas_version());
+  benchmark::AddCustomContext("blas", penstock::blas_version() + " " + penstock::blas_core());
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

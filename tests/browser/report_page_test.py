@@ -91,8 +91,7 @@ class ReportPage(unittest.TestCase):
     def setUpClass(cls):
         cls.browser = start_browser()
         cls.addClassCleanup(cls.browser.quit)
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-report-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         subprocess.run([SAMPLE_REPORT, cls.folder], check=True)
         cls.traces = [Trace(cls.folder / f"{name}.trace.json") for name in ["predicted", "measured"]]
 
@@ -219,8 +218,7 @@ class ReportPage(unittest.TestCase):
         zoomed = self.range(canvas)
         self.assertAlmostEqual((zoomed[1] - zoomed[0]) * 1.6, last - first, delta=5)
         self.assertEqual(self.range(other), zoomed)
-        span = self.traces[0].find("1B3")
-        canvas = self.lanes(0)
+        canvas, span = self.lanes(0), self.traces[0].find("1B3")
         self.move_to(canvas, *self.position(canvas, span))
         self.check_tip(self.traces[0], span)
         self.click_button("Zoom out")
@@ -268,6 +266,8 @@ class ReportPage(unittest.TestCase):
         self.assertTrue(self.tip().startswith("1F0 "), self.tip())
         canvas.send_keys("+")
         self.assertLess(self.range(canvas)[1] - self.range(canvas)[0], whole[1] - whole[0])
+        closest = [canvas.send_keys("+" * 40) or self.range(canvas) for _ in range(2)]
+        self.assertEqual(*closest)  # at its shortest the range stays where it is
         canvas.send_keys("0")
         self.assertEqual(self.range(canvas), whole)
 

@@ -72,10 +72,10 @@ F5<: on another route
 
 TEST(Draw, UnderlinesAnotherRouteInColour) {
   const std::string text = draw(both_ways(), {.columns = 60, .color = true});
-  const std::string blue = "38;5;231;48;5;25m";
+  const std::string blue = "38;5;16;48;5;74m";
   EXPECT_NE(text.find("\x1b[" + blue + "F0 "), std::string::npos) << text;
   EXPECT_NE(text.find("\x1b[4;" + blue + "F2 "), std::string::npos) << text;
-  EXPECT_NE(text.find("F1;\x1b[0m\x1b[4;38;5;16;48;5;175mB2\x1b[0m"), std::string::npos) << text;
+  EXPECT_NE(text.find("F1;\x1b[0m\x1b[4;38;5;231;48;5;25mB2\x1b[0m"), std::string::npos) << text;
   EXPECT_NE(text.find("underlined: on another route"), std::string::npos);
 }
 
@@ -92,7 +92,7 @@ TEST(Draw, CountsAnActorsStagesByRoute) {
 TEST(Draw, ColourIsTheSameChartInColour) {
   const Timeline timeline =
       timeline_of(lower(generate("1f1b", {.actors = 2, .microbatches = 2})), unit_cost);
-  const std::string blue = "\x1b[38;5;231;48;5;25m";
+  const std::string blue = "\x1b[38;5;16;48;5;74m";
   const std::string orange = "\x1b[38;5;16;48;5;214m";
   const std::string end = "\x1b[0m";
   EXPECT_EQ(draw(timeline, {.columns = 50, .color = true}),

@@ -70,6 +70,13 @@ TEST(Layout, ReadsMultiTokenPrediction) {
             "layout, column 1: 0 multi-token prediction modules (m); the model has 1");
 }
 
+TEST(Split, ProblemsNameThePlaceOfTheFile) {
+  EXPECT_EQ(message_of([] { even_split(layers(3), 0, "e.json:/parallel"); }),
+            "e.json:/parallel: 0 parts\n  hint: at least 1");
+  EXPECT_EQ(message_of([] { parse_layout("Et)L", layers(1), "e.json:/schedule/layout"); }),
+            "e.json:/schedule/layout, column 3: unmatched ')'");
+}
+
 TEST(Layout, SaysEverythingThatIsWrong) {
   EXPECT_EQ(layout_message("Ex*3|(tt|*5,m\tL*", 3),
             R"(layout, column 2: unknown letter 'x'

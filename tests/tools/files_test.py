@@ -58,5 +58,18 @@ def a_thoroughly_wrong_file_is_told_in_short():
         assert "there may be more problems" in text, name
 
 
+@case
+def help_names_every_format_and_every_cost():
+    def known(*words, code):
+        return penstock(*words, code=code).err.split("known: ")[1].splitlines()[0].split(", ")
+
+    formats = known("convert", "x.json", "--to", "zzzzzzzzzzz", code=2)
+    text = penstock("convert", "--help").out
+    assert len(formats) > 5 and all(f" {name}" in text for name in formats), (formats, text)
+    costs = known("simulate", "--schedule", "1f1b", "--costs", "zzzzzzzz=1", code=1)
+    text = penstock("simulate", "--help").out
+    assert len(costs) > 10 and all(f"{name}=" in text for name in costs), (costs, text)
+
+
 if __name__ == "__main__":
     sys.exit(main())

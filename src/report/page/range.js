@@ -12,9 +12,12 @@ class Range {
     this.listeners.push(listener);
   }
 
+  allowed(length) {
+    return Math.min(Math.max(length, 20), this.max);
+  }
+
   set(from, to) {
-    const shortest = Math.min(this.max, 20);
-    const length = Math.min(Math.max(to - from, shortest), this.max);
+    const length = this.allowed(to - from);
     this.from = Math.min(Math.max(from, 0), this.max - length);
     this.to = this.from + length;
     for (const listener of this.listeners) listener();
@@ -30,7 +33,7 @@ class Range {
 
   // factor > 1 zooms in; the time `at` stays where it is.
   zoom(factor, at = (this.from + this.to) / 2) {
-    const length = Math.min(this.length / factor, this.max);
+    const length = this.allowed(this.length / factor);
     const from = at - (at - this.from) * (length / this.length);
     this.set(from, from + length);
   }

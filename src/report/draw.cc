@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "draw_cells.h"
-#include "draw_scale.h"
 #include "penstock/index.h"
+#include "report/draw_cells.h"
+#include "report/draw_scale.h"
+#include "report/text_table.h"
 #include "report/units.h"
 
 namespace penstock {
@@ -164,48 +165,40 @@ std::string clipped(std::string line, int columns) {
   return line;
 }
 
-// What the letters mean, as many to a line as fit.
-std::string legend(const Chart& chart, const Scale& scale, const DrawOptions& options) {
-  struct Entry {
-    std::string plain;
-    std::string shown;
-  };
-  std::vector<Entry> entries;
-  for (const Look look : chart.looks) {
-    const LookRow& row = row_of(look);
-    const Glyph glyph{row.letter, static_cast<std::int32_t>(look)};
-    const std::string name = fmt::format(" {}", row.name);
-    entries.push_back({row.letter + name, painted({glyph}, options.color) + name});
-  }
+std::vector<std::string> notes_of(const Chart& chart, const Scale& scale, bool color) {
   std::vector<std::string> notes;
   if (scale.is_overview) {
     notes.push_back("a column shows one of the ops in it, all in proportion");
-  } else if (!entries.empty()) {
+  } else if (!chart.looks.empty()) {
     notes.push_back(scale.shows_stages ? "3F5: stage 3, microbatch 5" : "F5: microbatch 5");
   }
   if (chart.has_chunks && !scale.shows_stages) {
-    notes.push_back(options.color ? "paler: a later stage of the actor"
-                                  : "small: a later stage of the actor");
+    notes.push_back(color ? "paler: a later stage of the actor"
+                          : "small: a later stage of the actor");
   }
-  if (chart.has_routes && options.color) {
+  if (chart.has_routes && color) {
     notes.push_back("underlined: on another route");
   } else if (chart.has_routes && !scale.is_overview) {
     notes.push_back(fmt::format("F5{}: on another route", kOtherRoute));
   }
-  for (const std::string& note : notes) entries.push_back({note, note});
-  std::string text;
-  int used = 0;
-  for (const Entry& entry : entries) {
-    const auto size = static_cast<int>(entry.plain.size());
-    if (used > 0 && used + 2 + size > options.columns) {
-      text += '\n';
-      used = 0;
-    }
-    if (used > 0) text += "  ";
-    text += size > options.columns ? clipped(entry.plain, options.columns) : entry.shown;
-    used += size + (used > 0 ? 2 : 0);
+  return notes;
+}
+
+// What the letters mean.
+std::string legend(const Chart& chart, const Scale& scale, const DrawOptions& options) {
+  std::vector<WrappedPiece> pieces;
+  const auto add = [&](const std::string& plain, const std::string& shown) {
+    const bool fits = static_cast<int>(plain.size()) <= options.columns;
+    pieces.push_back({fits ? shown : clipped(plain, options.columns), plain.size()});
+  };
+  for (const Look look : chart.looks) {
+    const LookRow& row = row_of(look);
+    const Glyph glyph{row.letter, static_cast<std::int32_t>(look)};
+    const std::string name = fmt::format(" {}", row.name);
+    add(row.letter + name, painted({glyph}, options.color) + name);
   }
-  return entries.empty() ? text : text + '\n';
+  for (const std::string& note : notes_of(chart, scale, options.color)) add(note, note);
+  return pieces.empty() ? "" : wrapped(pieces, "  ", options.columns) + '\n';
 }
 
 // Title and scale, on one line where both fit.

@@ -1,4 +1,4 @@
-#include "draw_cells.h"
+#include "report/draw_cells.h"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "lanes.h"
 #include "report/labels.h"
 #include "report/units.h"
 #include "utf8.h"
@@ -14,15 +15,16 @@
 namespace penstock {
 namespace {
 
+// The colours of kinds are those of the HTML page (page/theme.js).
 constexpr std::array<LookRow, kLooks> kLookRows = {{
-    {'F', '-', "forward", 231, {25, 68}, "#0072b2", "#ffffff"},
+    {'F', '-', "forward", 16, {74, 117}, "#56b4e9", "#000000"},
     {'B', '=', "backward", 16, {214, 222}, "#e69f00", "#000000"},
-    {'I', '~', "input gradient", 16, {74, 117}, "#56b4e9", "#000000"},
+    {'I', '~', "input gradient", 16, {175, 182}, "#cc79a7", "#000000"},
     {'W', '+', "weight gradient", 16, {36, 79}, "#009e73", "#000000"},
     {'R', '%', "recompute", 16, {203, 210}, "#d55e00", "#000000"},
-    {'U', ':', "update", 16, {245, 250}, "#999999", "#000000"},
-    {'&', '#', "overlapped pair", 16, {175, 182}, "#cc79a7", "#000000"},
-    {'U', '*', "step end (Reduce, Norm, Update)", 16, {245, 250}, "#999999", "#000000"},
+    {'U', ':', "update", 16, {245, 250}, "#a6a9ad", "#000000"},
+    {'&', '#', "overlapped pair", 231, {25, 68}, "#0072b2", "#ffffff"},
+    {'U', '*', "step end (Reduce, Norm, Update)", 16, {245, 250}, "#a6a9ad", "#000000"},
 }};
 
 Look look_of(const Span& span) {
@@ -78,13 +80,8 @@ const LookRow& row_of(Look look) {
 Chart chart_of(const Timeline& timeline) {
   Chart chart;
   if (timeline.spans.empty()) return chart;
-  Nanoseconds begin = timeline.spans[0].start;
-  Nanoseconds end = timeline.spans[0].end;
-  for (const Span& span : timeline.spans) {
-    begin = std::min(begin, span.start);
-    end = std::max(end, span.end);
-  }
-  chart.length = end - begin;
+  const Window window = window_of(timeline);
+  chart.length = window.end - window.begin;
   const std::vector<bool> later = later_stages(timeline);
   for (const Span& span : timeline.spans) {
     CellPart part{span};
@@ -95,7 +92,7 @@ Chart chart_of(const Timeline& timeline) {
     }
     chart.has_chunks = chart.has_chunks || part.is_later_stage;
     chart.has_routes = chart.has_routes || part.is_other_route;
-    add_part(part, begin, chart.cells);
+    add_part(part, window.begin, chart.cells);
   }
   std::stable_sort(chart.cells.begin(), chart.cells.end(), [](const Cell& a, const Cell& b) {
     return std::pair(a.actor, a.start) < std::pair(b.actor, b.start);
@@ -147,12 +144,8 @@ std::vector<Nanoseconds> ticks(const Chart& chart, double gap) {
 }
 
 std::string title(const Timeline& timeline, const Chart& chart, std::size_t columns) {
-  const auto counted = [](std::int32_t count, const char* noun, const char* plural) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : plural);
-  };
-  const std::string facts = fmt::format("{}, {}, {} {}", counted(timeline.actors, "actor", "s"),
-                                        counted(timeline.microbatches, "microbatch", "es"),
-                                        show_time(chart.length), name(timeline.source));
+  const std::string facts =
+      fmt::format("{}, {} {}", sizes(timeline), show_time(chart.length), name(timeline.source));
   std::string head = printable(timeline.name);
   constexpr std::string_view kCut = "..";
   const std::size_t room = columns - std::min(columns, facts.size() + 2);

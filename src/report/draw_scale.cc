@@ -1,4 +1,4 @@
-#include "draw_scale.h"
+#include "report/draw_scale.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // File: draw_scale.h. How time becomes the columns of a terminal chart.
 #pragma once
 
-#include "draw_cells.h"
+#include "report/draw_cells.h"
 
 namespace penstock {
 

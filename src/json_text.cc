@@ -1,11 +1,11 @@
-#include "report/json_text.h"
+#include "json_text.h"
 
 #include <nlohmann/json.hpp>
 
 namespace penstock {
 
 std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(nlohmann::json(text));
 }
 
 std::string microseconds(Nanoseconds t) {

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "draw_cells.h"
 #include "penstock/draw.h"
+#include "report/draw_cells.h"
 #include "report/labels.h"
+#include "report/markup.h"
 #include "report/units.h"
 
 namespace penstock {
@@ -38,24 +39,6 @@ constexpr std::string_view kStyle = R"(<style>
     .later { fill-opacity: .75; }
   }
 )";
-
-// REQUIRES: UTF-8 without control characters but '\n'.
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += c;
-  }
-  return result;
-}
 
 std::string style(const Chart& chart) {
   std::string text(kStyle);
