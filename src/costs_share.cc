@@ -75,8 +75,7 @@ StageCosts shared(const StageCosts& whole, double share, const Pipeline& pipelin
 
 }  // namespace
 
-CostTable share_costs(const CostTable& by_actor, const Schedule& schedule) {
-  const Pipeline& pipeline = schedule.pipeline;
+CostTable share_costs(const CostTable& by_actor, const Pipeline& pipeline) {
   const std::vector<std::int32_t> count = sharers(pipeline);
   CostTable costs = by_actor;
   costs.stages.clear();

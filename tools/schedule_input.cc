@@ -114,35 +114,42 @@ Schedule schedule_from(const std::string& word, const Arguments& arguments) {
   return named_schedule(word, generate_options(arguments), arguments).schedule;
 }
 
-std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& schedule) {
+namespace {
+
+std::optional<CostTable> costs_as_given(const Arguments& arguments, std::int32_t entries) {
   if (arguments.has("costs") && arguments.has("costs-file")) {
     throw UsageError("--costs and --costs-file exclude each other");
   }
+  if (arguments.has("costs")) return parse_costs(arguments.text("costs"), entries);
+  if (!arguments.has("costs-file")) return std::nullopt;
+  const std::string& path = arguments.text("costs-file");
+  return read_costs(read_file(path), path);
+}
+
+}  // namespace
+
+CostTable actor_costs(const Arguments& arguments, std::int32_t actors) {
+  std::optional<CostTable> costs = costs_as_given(arguments, actors);
+  if (!costs) throw UsageError("--per-actor says what --costs or --costs-file are of");
+  if (std::ssize(costs->stages) == actors) return std::move(*costs);
+  throw Error(
+      arguments.text("costs-file"),
+      fmt::format("costs of {} actors, the schedule has {}", costs->stages.size(), actors),
+      "with --per-actor each entry of 'stages' is an actor");
+}
+
+std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& schedule) {
   const Pipeline& pipeline = schedule.pipeline;
-  const bool per_actor = arguments.has("per-actor");
-  const auto entries =
-      per_actor ? pipeline.actors : static_cast<std::int32_t>(pipeline.stages.size());
   std::optional<CostTable> costs;
-  if (arguments.has("costs")) costs = parse_costs(arguments.text("costs"), entries);
-  if (arguments.has("costs-file")) {
-    const std::string& path = arguments.text("costs-file");
-    costs = read_costs(read_file(path), path);
-    if (!per_actor) costs = costs_of_copies(std::move(*costs), pipeline);
+  if (arguments.has("per-actor")) {
+    costs = share_costs(actor_costs(arguments, pipeline.actors), pipeline);
+  } else {
+    costs = costs_as_given(arguments, static_cast<std::int32_t>(pipeline.stages.size()));
+    if (costs) costs = costs_of_copies(std::move(*costs), pipeline);
   }
-  if (per_actor) {
-    if (!costs) throw UsageError("--per-actor says what --costs or --costs-file are of");
-    if (static_cast<std::int32_t>(costs->stages.size()) != pipeline.actors) {
-      throw Error(arguments.text("costs-file"),
-                  fmt::format("costs of {} actors, the schedule has {}", costs->stages.size(),
-                              pipeline.actors),
-                  "with --per-actor each entry of 'stages' is an actor");
-    }
-    costs = share_costs(*costs, schedule);
-  }
-  if (costs) {
-    if (auto problems = missing_costs(*costs, schedule); !problems.empty()) {
-      throw Error(std::move(problems));
-    }
+  if (!costs) return std::nullopt;
+  if (auto problems = missing_costs(*costs, schedule); !problems.empty()) {
+    throw Error(std::move(problems));
   }
   return costs;
 }

@@ -46,6 +46,10 @@ Schedule read_checked_schedule(const std::string& path, const Arguments& argumen
 // `word` as a file if there is one of that name, else as a generator's name.
 Schedule schedule_from(const std::string& word, const Arguments& arguments);
 
+// --costs or --costs-file of --per-actor, an entry for each actor. Throws UsageError when there is
+// none, Error when there are others.
+CostTable actor_costs(const Arguments& arguments, std::int32_t actors);
+
 // --costs or --costs-file for `schedule`; nullopt when neither is given. Throws Error with what is
 // missing, UsageError when both are given.
 std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& schedule);

@@ -141,6 +141,12 @@ CostTable costs_or_units(const GenerateOptions& options, const Arguments& argume
   return sizes ? unit_costs(*sizes) : CostTable{};
 }
 
+// What is searched for; sizes that are refused get no costs.
+CostTable costs_to_search(const GenerateOptions& options, const Arguments& arguments) {
+  if (!arguments.has("per-actor")) return costs_or_units(options, arguments);
+  return without_order(options) ? actor_costs(arguments, options.actors) : CostTable{};
+}
+
 // Costs of whole actors leave open into how many chunks an actor's share is cut: one, or two, which
 // a V needs. Each gets its part of the budget.
 std::vector<GenerateOptions> searched_sizes(const GenerateOptions& options,
@@ -166,7 +172,8 @@ SearchResult searched(const GenerateOptions& options, const Arguments& arguments
   for (const GenerateOptions& each : sizes) {
     SearchOptions search = search_options(each);
     search.budget = std::max<std::int64_t>(1, search.budget / std::ssize(sizes));
-    SearchResult result = load_search()(costs_or_units(each, arguments), search);
+    search.whole_actors = arguments.has("per-actor");
+    SearchResult result = load_search()(costs_to_search(each, arguments), search);
     bound = std::min(bound.value_or(result.bound), result.bound);
     if (!best || result.makespan < best->makespan) best = std::move(result);
   }

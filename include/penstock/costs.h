@@ -113,10 +113,10 @@ CostTable costs_of_copies(CostTable costs, const Pipeline& pipeline);
 // numbers of chunks and slices do the same work: a stage takes 1/n of its actor's times and bytes
 // where n stages of its route sit on that actor, a slice its share of the microbatch's tokens, in
 // time and in message bytes. Latency is a hop's and stays.
-// REQUIRES: by_actor.stages has one entry per actor; check(schedule).empty().
+// REQUIRES: by_actor.stages has one entry per actor; the pipeline is that of a checked schedule.
 //   share_costs(uniform_costs(4, whole), generate("interleaved_1f1b", {.actors = 4, .chunks = 2,
-//   .microbatches = 8})): a chunk's forward takes half of whole's
-CostTable share_costs(const CostTable& by_actor, const Schedule& schedule);
+//   .microbatches = 8}).pipeline): a chunk's forward takes half of whole's
+CostTable share_costs(const CostTable& by_actor, const Pipeline& pipeline);
 
 // StageCosts::left_bytes, filled in.
 std::int64_t left_bytes(const StageCosts& costs);

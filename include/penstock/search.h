@@ -42,6 +42,8 @@ struct SearchOptions {
   // Nodes of the integer programme's tree, per placement; 0: do without it.
   std::int32_t tree = 200;
   std::uint64_t seed = 0;
+  // The costs are of whole actors, one entry each: every placement shares them out (share_costs).
+  bool whole_actors = false;
 };
 
 struct SearchResult {
@@ -55,7 +57,8 @@ struct SearchResult {
   }
 };
 
-// `costs` gives the stages of one copy of the model in forward order: actors * chunks of them.
+// `costs` gives the stages of one copy of the model in forward order, actors * chunks of them, or
+// whole actors.
 // Same input, same answer: the budget is counted, not timed. Throws Error with every problem when
 // the costs do not price those stages or a limit is below what one microbatch needs (the least
 // that works is the hint). Thread-safe.

@@ -72,6 +72,11 @@ void check_bytes(const CostTable& costs, const SearchOptions& options,
 
 }  // namespace
 
+CostTable costs_for(const CostTable& given, const SearchOptions& options,
+                    const Pipeline& pipeline) {
+  return options.whole_actors ? share_costs(given, pipeline) : costs_of_copies(given, pipeline);
+}
+
 std::vector<Problem> faults(const CostTable& costs, const SearchOptions& options) {
   std::vector<Problem> problems = size_faults(options);
   if (!problems.empty()) return problems;
@@ -82,7 +87,15 @@ std::vector<Problem> faults(const CostTable& costs, const SearchOptions& options
     problems.push_back({"costs", "the search does not know links that messages share",
                         "leave them out, and simulate what it finds with them"});
   }
-  for (Problem& problem : missing_costs(costs, asked_for(options))) {
+  const Schedule asked = asked_for(options);
+  if (options.whole_actors && std::ssize(costs.stages) != options.actors) {
+    problems.push_back({"costs",
+                        fmt::format("costs of {} actors are given, {} are searched",
+                                    costs.stages.size(), options.actors),
+                        "one entry for each actor"});
+    return problems;
+  }
+  for (Problem& problem : missing_costs(costs_for(costs, options, asked.pipeline), asked)) {
     problems.push_back(std::move(problem));
   }
   return problems;

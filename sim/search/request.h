@@ -12,6 +12,9 @@ namespace penstock {
 // Everything that keeps the options from being searched at those costs.
 std::vector<Problem> faults(const CostTable& costs, const SearchOptions& options);
 
+// What the stages of a placement cost. REQUIRES: faults() finds nothing, or looks for it.
+CostTable costs_for(const CostTable& given, const SearchOptions& options, const Pipeline& pipeline);
+
 // One route over one copy of the model: the loop, the V, or both where they differ.
 std::vector<Pipeline> placements(const SearchOptions& options);
 

@@ -7,6 +7,7 @@
 
 #include "memory_limit.h"
 #include "penstock/check.h"
+#include "penstock/index.h"
 #include "penstock/metrics.h"
 #include "penstock/simulate.h"
 #include "request.h"
@@ -79,7 +80,7 @@ class Searcher {
   Instance make_instance(const Pipeline& pipeline, const std::vector<double>& in_flight,
                          const std::vector<std::int64_t>& bytes) const {
     const Backwards allowed{.whole = options_.split != true, .split = options_.split != false};
-    return {pipeline, costs_of_copies(costs_, pipeline), allowed, in_flight, bytes};
+    return {pipeline, costs_for(costs_, options_, pipeline), allowed, in_flight, bytes};
   }
 
   Site& add_site(Instance instance) {
@@ -113,8 +114,10 @@ class Searcher {
   SearchResult result() const {
     const Site& site = best();
     const Candidate& candidate = site.pool().best();
-    Nanoseconds bound = candidate.makespan;
-    for (const auto& other : sites_) bound = std::min(bound, other->bound());
+    Nanoseconds bound = candidate.makespan + step_end(site.instance());
+    for (const auto& other : sites_) {
+      bound = std::min(bound, other->bound() + step_end(other->instance()));
+    }
     SearchResult result{
         .schedule = schedule_of(site.instance(), candidate.order, "searched"),
         .makespan = 0,
@@ -124,18 +127,18 @@ class Searcher {
     assert(check(result.schedule).empty() && "every move keeps what an order needs");
     const Timeline timeline = simulate(lower(result.schedule), site.instance().costs());
     result.makespan = measure(timeline).makespan;
-    result.bound += step_end(site.instance().pipeline());
     return result;
   }
 
   // What every order has to do after its ops: all meet for the norm, then update.
-  Nanoseconds step_end(const Pipeline& pipeline) const {
-    std::vector<Nanoseconds> updates(static_cast<std::size_t>(pipeline.actors), 0);
-    for (const Stage& stage : pipeline.stages) {
-      updates[static_cast<std::size_t>(stage.actor)] +=
-          costs_.stages[static_cast<std::size_t>(stage.part)].update;
+  static Nanoseconds step_end(const Instance& instance) {
+    const CostTable& costs = instance.costs();
+    const std::vector<Stage>& stages = instance.pipeline().stages;
+    std::vector<Nanoseconds> updates(index(instance.pipeline().actors), 0);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      updates[index(stages[i].actor)] += costs.stages[i].update;
     }
-    return costs_.global_norm + *std::max_element(updates.begin(), updates.end());
+    return costs.global_norm + *std::max_element(updates.begin(), updates.end());
   }
 
   const CostTable& costs_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "request.h"
+
 namespace penstock {
 namespace {
 
@@ -53,17 +55,19 @@ bool is_allowed(const Schedule& schedule, const SearchOptions& options) {
 }  // namespace
 
 std::vector<Schedule> seeds(const CostTable& costs, const SearchOptions& options) {
+  const Pipeline loop = loop_pipeline(options.actors, options.chunks, options.microbatches);
+  const CostTable of_loop = costs_for(costs, options, loop);
   std::vector<Schedule> found;
   for (const Generator& generator : generators()) {
     try {
       Schedule schedule = generate(generator.name, {.actors = options.actors,
                                                     .chunks = options.chunks,
                                                     .microbatches = options.microbatches,
-                                                    .costs = costs});
+                                                    .costs = of_loop});
       if (schedule.pipeline.actors != options.actors) continue;
-      if (!holds_parts(schedule.pipeline, costs.stages.size())) continue;
+      if (!holds_parts(schedule.pipeline, of_loop.stages.size())) continue;
       if (!is_placed(schedule.pipeline, options) || !is_allowed(schedule, options)) continue;
-      if (!missing_costs(costs_of_copies(costs, schedule.pipeline), schedule).empty()) continue;
+      if (!missing_costs(costs_for(costs, options, schedule.pipeline), schedule).empty()) continue;
       found.push_back(std::move(schedule));
     } catch (const Error&) {
       // Its rule does not allow these sizes, and that is no fault of the search's input.

@@ -20,7 +20,7 @@ CostTable whole(std::int32_t actors) {
 TEST(ShareCosts, AChunkTakesItsPartOfItsActor) {
   const Schedule schedule =
       generate("interleaved_1f1b", {.actors = 2, .chunks = 3, .microbatches = 4});
-  const CostTable costs = share_costs(whole(2), schedule);
+  const CostTable costs = share_costs(whole(2), schedule.pipeline);
   ASSERT_EQ(costs.stages.size(), 6u);
   EXPECT_EQ(costs.duration({OpKind::Forward, 2, 0, 0}), from_ms(4));  // actor 0
   EXPECT_EQ(costs.duration({OpKind::Forward, 5, 3, 0}), from_ms(8));  // actor 1
@@ -34,7 +34,7 @@ TEST(ShareCosts, AChunkTakesItsPartOfItsActor) {
 TEST(ShareCosts, ASliceTakesItsShareOfTheTokens) {
   Schedule schedule = generate("1f1b", {.actors = 2, .microbatches = 2});
   for (Microbatch& microbatch : schedule.pipeline.microbatches) microbatch.slice_tokens = {1, 3};
-  const CostTable costs = share_costs(whole(2), schedule);
+  const CostTable costs = share_costs(whole(2), schedule.pipeline);
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 0}), from_ms(3));
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 1}), from_ms(9));
   EXPECT_EQ(costs.stages[0].message.bytes_of(1, 0), 25);
@@ -44,7 +44,7 @@ TEST(ShareCosts, ASliceTakesItsShareOfTheTokens) {
 TEST(ShareCosts, SlicesOfDifferentNumbersShareTimeAndBytes) {
   Schedule schedule = generate("1f1b", {.actors = 2, .microbatches = 2});
   schedule.pipeline.microbatches[0].slice_tokens = {1, 3};
-  const CostTable costs = share_costs(whole(2), schedule);
+  const CostTable costs = share_costs(whole(2), schedule.pipeline);
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 0, 1}), from_ms(9));
   EXPECT_EQ(costs.duration({OpKind::Forward, 0, 1, 0}), from_ms(12));
   EXPECT_EQ(costs.stages[0].message.bytes_of(0, 1), 75);
@@ -57,10 +57,10 @@ TEST(ShareCosts, WhatAnInputGradientLeavesIsSharedAsTheActivation) {
   for (StageCosts& stage : by_actor.stages) stage.left_bytes = 30;
   const Schedule schedule =
       generate("interleaved_1f1b", {.actors = 2, .chunks = 3, .microbatches = 4});
-  for (const StageCosts& stage : share_costs(by_actor, schedule).stages) {
+  for (const StageCosts& stage : share_costs(by_actor, schedule.pipeline).stages) {
     EXPECT_EQ(stage.left_bytes, 10);
   }
-  EXPECT_FALSE(share_costs(whole(2), schedule).stages[0].left_bytes.has_value());
+  EXPECT_FALSE(share_costs(whole(2), schedule.pipeline).stages[0].left_bytes.has_value());
 }
 
 TEST(ShareCosts, TwoRoutesAreNotChunks) {
@@ -69,7 +69,7 @@ TEST(ShareCosts, TwoRoutesAreNotChunks) {
                        .stages = {{0, 0}, {1, 1}, {1, 0}, {0, 1}},
                        .routes = {{0, 1}, {2, 3}},
                        .microbatches = {{.route = 0}, {.route = 1}}};
-  EXPECT_EQ(share_costs(whole(2), schedule).duration({OpKind::Forward, 0, 0, 0}), from_ms(12));
+  EXPECT_EQ(share_costs(whole(2), schedule.pipeline).duration({OpKind::Forward, 0, 0, 0}), from_ms(12));
 }
 
 // Whatever the chunks, every actor has the same work, so that only the bubble tells them apart.
@@ -78,7 +78,7 @@ TEST(ShareCosts, KeepsTheWork) {
   for (const std::int32_t chunks : {1, 2, 3, 4}) {
     const Schedule schedule =
         generate("looped_bfs", {.actors = 4, .chunks = chunks, .microbatches = 8});
-    const Metrics metrics = measure(simulate(lower(schedule), share_costs(costs, schedule)));
+    const Metrics metrics = measure(simulate(lower(schedule), share_costs(costs, schedule.pipeline)));
     for (const ActorMetrics& actor : metrics.actors) EXPECT_EQ(actor.busy, from_ms(8 * 36));
     EXPECT_EQ(metrics.makespan, from_ms(8 * 36 + 3 * 36.0 / chunks));
   }
