@@ -1,62 +1,76 @@
 #include "penstock/fair_rates.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <set>
+#include <utility>
 
 #include "penstock/index.h"
 
 namespace penstock {
 namespace {
 
-// What the flows whose rate is settled leave of a link, and how many others pass it.
-struct Rest {
-  double capacity = 0;
-  std::int32_t flows = 0;
-  double share() const { return std::max(0.0, capacity) / flows; }
+struct Load {
+  double left = 0;                    // capacity not yet given away
+  std::int32_t open = 0;              // flows that still grow
+  std::vector<std::size_t> flows = {};
+  double share() const { return std::max(0.0, left) / open; }
 };
 
-std::vector<Rest> unshared(std::span<const double> capacity, std::span<const FlowOnLinks> flows) {
-  std::vector<Rest> links;
-  for (const double of_link : capacity) links.push_back({.capacity = of_link});
-  for (const FlowOnLinks& flow : flows) {
-    for (const std::int32_t link : flow.links) ++links[index(link)].flows;
+// The links, and behind them one for each limit.
+class Links {
+ public:
+  Links(std::span<const double> capacity, std::span<const FlowOnLinks> flows) : on_(flows.size()) {
+    for (const double of_link : capacity) loads_.push_back({.left = of_link});
+    for (std::size_t flow = 0; flow < flows.size(); ++flow) {
+      for (const std::int32_t link : flows[flow].links) pass(flow, index(link));
+      if (std::isinf(flows[flow].limit)) continue;
+      loads_.push_back({.left = flows[flow].limit});
+      pass(flow, loads_.size() - 1);
+    }
+    for (std::size_t link = 0; link < loads_.size(); ++link) {
+      if (loads_[link].open > 0) by_share_.emplace(loads_[link].share(), link);
+    }
   }
-  return links;
-}
 
-// What the flow gets if nobody else gets less than the narrowest of its links can give each.
-double share_of(const FlowOnLinks& flow, std::span<const Rest> links) {
-  double share = flow.limit;
-  for (const std::int32_t link : flow.links) share = std::min(share, links[index(link)].share());
-  return share;
-}
+  // What no link holds back has no limit.
+  std::vector<double> fill() {
+    std::vector<double> rates(on_.size(), std::numeric_limits<double>::infinity());
+    while (!by_share_.empty()) {
+      const auto [rate, fullest] = *by_share_.begin();
+      for (const std::size_t flow : loads_[fullest].flows) {
+        if (!std::isinf(rates[flow])) continue;
+        rates[flow] = rate;
+        for (const std::size_t link : on_[flow]) settle(link, rate);
+      }
+    }
+    return rates;
+  }
+
+ private:
+  void pass(std::size_t flow, std::size_t link) {
+    ++loads_[link].open;
+    loads_[link].flows.push_back(flow);
+    on_[flow].push_back(link);
+  }
+
+  void settle(std::size_t link, double rate) {
+    Load& load = loads_[link];
+    by_share_.erase({load.share(), link});
+    load.left -= rate;
+    if (--load.open > 0) by_share_.emplace(load.share(), link);
+  }
+
+  std::vector<Load> loads_;
+  std::vector<std::vector<std::size_t>> on_;             // by flow: its links
+  std::set<std::pair<double, std::size_t>> by_share_;  // of links with flows that still grow
+};
 
 }  // namespace
 
 std::vector<double> fair_rates(std::span<const double> capacity,
                                std::span<const FlowOnLinks> flows) {
-  std::vector<Rest> links = unshared(capacity, flows);
-  std::vector<double> rates(flows.size(), 0);
-  std::vector<std::size_t> open(flows.size());
-  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
-  while (!open.empty()) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::size_t i : open) {
-      rates[i] = share_of(flows[i], links);
-      least = std::min(least, rates[i]);
-    }
-    // Those at the least rate cannot get more: the rest share what they leave.
-    const auto settled =
-        std::partition(open.begin(), open.end(), [&](std::size_t i) { return rates[i] > least; });
-    for (auto i = settled; i != open.end(); ++i) {
-      for (const std::int32_t link : flows[*i].links) {
-        links[index(link)].capacity -= least;
-        --links[index(link)].flows;
-      }
-    }
-    open.erase(settled, open.end());
-  }
-  return rates;
+  return Links(capacity, flows).fill();
 }
 
 }  // namespace penstock

@@ -2,22 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace penstock {
 
-// What passes links: no faster than `limit`, which may be infinite.
+// What passes links, each at most once.
 struct FlowOnLinks {
   std::span<const std::int32_t> links;
-  double limit = 0;
+  double limit = std::numeric_limits<double>::infinity();  // no faster than that
 };
 
-// The rate of each flow, in the unit of the capacities. No flow can get more without one that has
-// no more than it getting less: progressive filling (Bertsekas and Gallager, Data Networks, 2nd
-// ed., section 6.5.2). Linear in the sum of the flows' links times the number of rates that differ.
-// REQUIRES: capacities and limits above 0, a flow passes a link at most once.
-//   fair_rates({10}, {{links 0, limit 2}, {links 0, limit inf}, {links 0, limit inf}}) = 2, 4, 4
+// The rate of each flow, in the unit of the capacities: no flow can get more without one that has
+// no more than it getting less. Progressive filling (Bertsekas and Gallager, Data Networks, 2nd
+// ed., section 6.5.2): the link that gives its flows the least is full first; its flows keep that,
+// and the others share what is left. Time L log L in the sum L of the flows' links.
+// REQUIRES: capacities and limits above 0. Pure.
+//   fair_rates({10}, {{links 0, limit 2}, {links 0}, {links 0}}) = 2, 4, 4
 std::vector<double> fair_rates(std::span<const double> capacity,
                                std::span<const FlowOnLinks> flows);
 

@@ -166,7 +166,7 @@ def messages_go_to_standard_error_when_json_goes_to_standard_output():
 def list_json_names_every_schedule():
     names = [entry["name"] for entry in penstock("list", "schedules", "--json").json()]
     assert {"gpipe", "1f1b", "eager_1f1b", "interleaved_1f1b", "looped_bfs"} <= set(names), names
-    for kind in ["models", "configs"]:
+    for kind in ["models", "clusters", "configs"]:
         assert penstock("list", kind, "--json").json(), kind
     penstock("list", "schedule", code=2)
 
