@@ -135,6 +135,7 @@ struct Simulated {
   std::vector<Timeline> timelines;
   std::optional<Trials> trials;
   std::vector<Searched> searches;  // in the order in which they ran
+  std::vector<Problem> problems;   // of those schedules that could not be tried
 };
 
 Simulated simulate_generated(const Arguments& arguments) {
@@ -156,8 +157,9 @@ Simulated simulate_generated(const Arguments& arguments) {
     if (counts.size() == 1) simulated.timelines.push_back(timeline);
     return timeline;
   };
-  Trials trials = run_trials(requests, counts, simulate);
-  if (!one) simulated.trials = std::move(trials);
+  TrialRuns runs = run_trials(requests, counts, simulate);
+  if (!one) simulated.trials = std::move(runs.trials);
+  simulated.problems = std::move(runs.problems);
   return simulated;
 }
 
@@ -242,7 +244,9 @@ int run_simulate(const Arguments& arguments) {
   if (arguments.has("html")) write_file(arguments.text("html"), as_html(simulated));
   if (arguments.has("json")) write_json(arguments.text("json"), as_json(simulated));
   if (arguments.has("csv")) write_file(arguments.text("csv"), as_csv(simulated));
-  if (to_stdout) return 0;
+  for (const Problem& problem : simulated.problems) complain(to_string(problem));
+  const int code = simulated.problems.empty() ? 0 : 1;
+  if (to_stdout) return code;
   if (simulated.trials) {
     say(trials_table(*simulated.trials));
   } else if (arguments.has("explain")) {
@@ -252,7 +256,7 @@ int run_simulate(const Arguments& arguments) {
     say(report_table(timeline, measure(timeline)));
   }
   print_verdicts(simulated);
-  return 0;
+  return code;
 }
 
 }  // namespace penstock
