@@ -313,49 +313,6 @@ def convert_writes_what_torch_executes():
         assert f"torch-fsdp cannot hold it: {reason}" in text, text
 
 
-def torch_trace(name, rank, marks):
-    events = [{"ph": "X", "cat": "user_annotation", "name": f"PP:{action}", "pid": 7, "tid": 7,
-               "ts": start, "dur": length} for action, start, length in marks]
-    return scratch(name, json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": events}))
-
-
-@case
-def a_run_of_torch_becomes_a_trace_and_an_order():
-    ranks = [torch_trace("r0.json", 0, [("0F0", 0, 10), ("0SEND_F0", 10, 1), ("0B0", 40, 20)]),
-             torch_trace("r1.json", 1, [("1F0", 12, 10), ("1B0", 22, 17)])]
-    output = scratch_folder() / "mine.trace.json"
-    assert penstock("convert", "--from", "kineto", *ranks, "-o", output).err == ""
-    report = penstock("report", output, "--json", "-").json()
-    assert report["schedule"] == "mine" and report["makespan_s"] == 60e-6, report
-    order = penstock("convert", "--from", "kineto", ranks[1], ranks[0], "--to", "text").out
-    assert order == "# torch\n0: 0F0 0B0\n1: 1F0 1B0\n", order
-    text = penstock("convert", "--from", "kineto", ranks[0], code=1).err
-    assert "names stage 1, which no file ran" in text, text
-    # What is wrong with each file at once.
-    broken = scratch("broken.json", "{")
-    text = penstock("convert", "--from", "kineto", ranks[0], broken, output, code=1).err
-    assert "not valid JSON" in text and "a trace of Penstock already" in text, text
-    assert "convert --from kineto" in penstock("report", ranks[0], code=1).err
-    assert "convert --from kineto" in penstock("check", ranks[0], code=1).err
-
-
-@case
-def clocks_of_a_run_are_said_to_differ_or_aligned():
-    ranks = [torch_trace("r0.json", 0, [("0F0", 100, 10), ("0B0", 140, 20)]),
-             torch_trace("r1.json", 1, [("1F0", 102, 10), ("1B0", 112, 10)])]
-    text = penstock("convert", "--from", "kineto", *ranks, "--to", "trace").err
-    assert "1F0 starts 8.000 us before 0F0 ends" in text and "--align" in text, text
-    text = penstock("convert", "--from", "kineto", *ranks, "--to", "trace", "--align").err
-    assert "its clock is shifted by 8.000 us" in text, text
-    table = scratch("t.csv", "0F0,0B0\n")
-    for words in [("convert", table, "--align", "--to", "json"), ("convert", table, table),
-                  ("convert", table, "--step", 1, "--to", "json"),
-                  ("convert", "--from", "kineto", ranks[0], "--to", "xml"),
-                  ("convert", "--from", "kineto", ranks[0], "--step", "-1"),
-                  ("convert", "--from", "kineto", ranks[0], "--merge-backward")]:
-        penstock(*words, code=2)
-
-
 @case
 def generate_writes_what_the_ending_says():
     folder = scratch_folder()
