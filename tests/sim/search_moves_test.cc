@@ -4,6 +4,7 @@
 
 #include "penstock/check.h"
 #include "penstock/formats.h"
+#include "penstock/generate.h"
 #include "penstock/metrics.h"
 #include "penstock/simulate.h"
 #include "random_schedules.h"
@@ -76,6 +77,26 @@ RC_GTEST_PROP(SearchMoves, AreLegalWithinLimitsAndPricedAsTheyRun, ()) {
   site.improve(budget);
   RC_ASSERT(site.pool().best().makespan <= metrics.makespan);
   RC_ASSERT(check(schedule_of(instance, site.pool().best().order, "best")).empty());
+}
+
+// The bound of one actor that runs ten microbatches, each forward together with a whole backward
+// that could be split: 3 + 9 * 2 + 8.
+TEST(SearchMoves, WholeBackwardsInPairsAreBoundedAsOneOp) {
+  Schedule schedule = generate("1f1b", {.actors = 1, .microbatches = 10});
+  std::vector<Step>& order = schedule.order[0];
+  order = {{{OpKind::Forward, 0, 0}}};
+  for (std::int32_t i = 1; i < 10; ++i) {
+    order.push_back({{OpKind::Forward, 0, i}});
+    order.push_back({{OpKind::Backward, 0, i - 1}, true});
+  }
+  order.push_back({{OpKind::Backward, 0, 9}});
+  ASSERT_TRUE(check(schedule).empty());
+  const CostTable costs = parse_costs("F=3,B=8,I=4,W=4,overlap=2", 1);
+  ASSERT_EQ(metrics_of(schedule, costs).makespan, from_ms(29));
+  Site site(Instance(schedule.pipeline, costs, {}, {}, {}), 1);
+  site.plant(schedule);
+  site.find_bound();
+  EXPECT_LE(site.bound(), from_ms(29));
 }
 
 // W inside a pair has no place of its own to go to when its backward would be made whole.
