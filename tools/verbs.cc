@@ -55,7 +55,15 @@ constexpr Option kConvertFrom[] = {
     {"from", "FORMAT",
      "format of the input: json, text, sailsg, torch-compute, torch-comms, torch-fsdp, torch-old "
      "(B is the input gradient, BW the whole); default: by content. kineto: IN.. are the traces "
-     "that torch's profiler wrote of one run, one per rank"},
+     "that torch's profiler wrote of one run, one per rank; sailsg with --to trace: with the "
+     "nodes' times"},
+};
+constexpr Option kReportFrom[] = {
+    {"from", "FORMAT",
+     "TRACE.. is no trace of Penstock's but: kineto, the traces that torch's profiler wrote of one "
+     "run, one per rank; sailsg, scheduled nodes with their times"},
+};
+constexpr Option kRun[] = {
     {"step", "N", "the step of a run (default: the last that every rank has complete)"},
     {"align", "",
      "shift the clocks of a run's ranks so that no op starts before its input is there"},
@@ -129,7 +137,7 @@ const Verb kVerbs[] = {
      1,
      -1,
      "Rewrite a schedule in another format; read a run of torch's",
-     {kConvert, kConvertFrom},
+     {kConvert, kConvertFrom, kRun},
      &run_convert,
      "penstock convert torch.csv -o mine.json"},
     {"draw",
@@ -169,7 +177,7 @@ const Verb kVerbs[] = {
      1,
      -1,
      "Show traces: utilisation, idle causes, memory",
-     {kReport, kJsonTo, kHtml},
+     {kReport, kReportFrom, kRun, kJsonTo, kHtml},
      &run_report,
      "penstock report out/tiny/measured.trace.json"},
     {"compare",

@@ -1,4 +1,4 @@
-"""penstock convert: formats in and out, and runs of torch."""
+"""penstock convert: formats in and out, and other programs' runs."""
 
 import json
 import pathlib
@@ -37,6 +37,21 @@ def convert_writes_what_torch_executes():
         assert f"torch-fsdp cannot hold it: {reason}" in text, text
 
 
+@case
+def a_converted_text_is_named_as_its_file():
+    folder = scratch_folder()
+    (folder / "mine.txt").write_text("0: 0F0 0B0\n")
+    penstock("convert", folder / "mine.txt", "-o", folder / "other.json")
+    assert json.loads((folder / "other.json").read_text())["name"] == "mine"
+
+
+@case
+def torch_to_torch_keeps_every_cell_of_a_table_that_is_no_schedule():
+    table = "0F0,,0I0,0W0\n,1F0,1B0,1W0\n"
+    assert penstock("convert", "-", "--to", "torch-compute", stdin=table).out == table
+    assert "1B0" in penstock("convert", "-", "--to", "json", stdin=table, code=1).err
+
+
 def torch_trace(name, rank, marks):
     events = [{"ph": "X", "cat": "user_annotation", "name": f"PP:{action}", "pid": 7, "tid": 7,
                "ts": start, "dur": length} for action, start, length in marks]
@@ -64,6 +79,29 @@ def a_run_of_torch_becomes_a_trace_and_an_order():
 
 
 @case
+def reports_are_made_of_other_programs_runs():
+    ranks = [torch_trace("r0.json", 0, [("0F0", 0, 10), ("0B0", 40, 20)]),
+             torch_trace("r1.json", 1, [("1F0", 12, 10), ("1B0", 22, 17)])]
+    report = penstock("report", "--from", "kineto", *ranks, "--json", "-").json()
+    assert report["schedule"] == "r0" and report["makespan_s"] == 60e-6, report
+    nodes = [[{"type": kind, "microbatch": 0, "start_time": start, "completion_time": start + 2}
+              for kind, start in rank] for rank in ([("F", 0), ("BW", 6)], [("F", 2), ("BW", 4)])]
+    planned = scratch("planned.json", json.dumps(nodes))
+    report = penstock("report", "--from", "sailsg", planned, "--json", "-").json()
+    assert report["schedule"] == "planned" and report["makespan_s"] == 8e-3, report
+    trace = scratch_folder() / "planned.trace.json"
+    penstock("convert", "--from", "sailsg", planned, "--to", "trace", "-o", trace)
+    assert penstock("report", trace, "--json", "-").json() == report
+    del nodes[1][0]["start_time"]
+    text = penstock("report", "--from", "sailsg", scratch("n.json", json.dumps(nodes)), code=1).err
+    assert "/1/0: nodes without start_time or completion_time (1)" in text, text
+    for words in [("report", "--from", "text", planned), ("report", trace, "--align"),
+                  ("report", "--from", "sailsg", planned, planned),
+                  ("report", "--from", "sailsg", planned, "--step", 1)]:
+        penstock(*words, code=2)
+
+
+@case
 def clocks_of_a_run_are_said_to_differ_or_aligned():
     ranks = [torch_trace("r0.json", 0, [("0F0", 100, 10), ("0B0", 140, 20)]),
              torch_trace("r1.json", 1, [("1F0", 102, 10), ("1B0", 112, 10)])]
@@ -78,21 +116,6 @@ def clocks_of_a_run_are_said_to_differ_or_aligned():
                   ("convert", "--from", "kineto", ranks[0], "--step", "-1"),
                   ("convert", "--from", "kineto", ranks[0], "--merge-backward")]:
         penstock(*words, code=2)
-
-
-@case
-def a_converted_text_is_named_as_its_file():
-    folder = scratch_folder()
-    (folder / "mine.txt").write_text("0: 0F0 0B0\n")
-    penstock("convert", folder / "mine.txt", "-o", folder / "other.json")
-    assert json.loads((folder / "other.json").read_text())["name"] == "mine"
-
-
-@case
-def torch_to_torch_keeps_every_cell_of_a_table_that_is_no_schedule():
-    table = "0F0,,0I0,0W0\n,1F0,1B0,1W0\n"
-    assert penstock("convert", "-", "--to", "torch-compute", stdin=table).out == table
-    assert "1B0" in penstock("convert", "-", "--to", "json", stdin=table, code=1).err
 
 
 if __name__ == "__main__":
