@@ -164,8 +164,9 @@ class Reader {
     if (row != std::end(kRefused)) {
       refuse(shortened(type) + " nodes", node.place(), row->reason, row->hint);
     } else {
-      node.at("type").problem(fmt::format("unknown type '{}'", shortened(type)),
-                              did_you_mean(type, kComputes, &std::pair<std::string_view, OpKind>::first));
+      node.at("type").problem(
+          fmt::format("unknown type '{}'", shortened(type)),
+          did_you_mean(type, kComputes, &std::pair<std::string_view, OpKind>::first));
     }
   }
 
