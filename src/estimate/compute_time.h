@@ -1,0 +1,31 @@
+// File: compute_time.h. How long one device computes: products, attention, memory-bound work.
+#pragma once
+
+#include <cstdint>
+
+#include "penstock/estimate.h"
+
+namespace penstock {
+
+// Those that tensors of `precision` are calculated in: matrices of layers, and everything else.
+Arithmetic arithmetic_of_layers(Precision precision);
+Arithmetic arithmetic_elsewhere(Precision precision);
+
+// All in nanoseconds.
+class ComputeTime {
+ public:
+  explicit ComputeTime(const EstimateInput& input) : input_(input) {}
+
+  // A product of weights. REQUIRES: not of attention.
+  double product(const MatrixProduct& product) const;
+  double attention(double flops) const;
+  double memory(double bytes) const;
+  double launches(double kernels) const;
+
+ private:
+  double peak(Arithmetic arithmetic) const;
+
+  const EstimateInput& input_;
+};
+
+}  // namespace penstock
