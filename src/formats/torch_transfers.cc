@@ -29,7 +29,8 @@ struct Row {
 Row row_of(const std::vector<std::string>& cells) {
   Row row;
   for (std::size_t at = 0; at < cells.size(); ++at) {
-    for (const TorchAction& action : *parse_cell(cells[at])) {
+    const auto actions = parse_cell(cells[at]);
+    for (const TorchAction& action : *actions) {
       if (compute_kind(action.word)) row.computes.push_back(at);
       if (is_transfer_word(action.word)) row.transfers[cells[at]].push_back(at);
     }
