@@ -61,7 +61,8 @@ std::string transports_legend(const std::vector<TransportTrial>& trials) {
     text += "N differ: queues whose two ends disagree, so that one tensor is taken for another\n";
   }
   if (has("deadlock")) text += "deadlock: actors that wait for each other in a ring\n";
-  return text.empty() ? text : text + "who and where: --lowering POLICY, or --json\n";
+  const bool several = !text.empty() && trials.front().lowering != trials.back().lowering;
+  return several ? text + "who waits for whom, and where they differ: --lowering POLICY\n" : text;
 }
 
 }  // namespace

@@ -120,9 +120,9 @@ TEST(CompareJson, WhatOneDoesNotHaveIsNull) {
 
 TEST(CompareTable, ShowsBothSidesAndTheError) {
   const std::string text = compare_table(predicted(), measured());
-  EXPECT_THAT(text, HasSubstr("predicted  measured  difference"));
-  EXPECT_THAT(text, HasSubstr("mean F                1.000 ms  1.100 ms     +10.0 %"));
-  EXPECT_THAT(text, HasSubstr("mean B                2.000 ms  2.000 ms      +0.0 %"));
+  EXPECT_THAT(text, HasSubstr("predicted  measured   difference"));
+  EXPECT_THAT(text, HasSubstr("mean F                1.000 ms  1.100 ms      +10.0 %"));
+  EXPECT_THAT(text, HasSubstr("mean B                2.000 ms  2.000 ms       +0.0 %"));
   EXPECT_THAT(text, HasSubstr("stage 3 mean F"));
   for (const std::string& line :
        lines_of(text)) {  // of ratios in points, of all others in per cent

@@ -192,11 +192,11 @@ def several_schedules_make_a_table_and_a_list():
 @case
 def a_schedule_that_cannot_be_tried_leaves_the_others_their_table():
     result = run([PENSTOCK, "simulate", "--schedule", "dualpipe,1f1b", "--actors", "3", "--microbatches",
-                  "8", "--costs", "F=1,B=2"], "", (1,))
+                  "8", "--costs", "F=1,B=2"], "", (1,), 60)
     rows = [line.split()[:2] for line in result.out.splitlines()[1:3]]
     assert rows == [["dualpipe", "-"], ["1f1b", "30.000"]], result.out
     assert result.err.startswith("dualpipe: actors: "), result.err
-    nothing = run([PENSTOCK, "simulate", "--schedule", "dualpipe,1f1b", "--actors", "0"], "", (1,))
+    nothing = run([PENSTOCK, "simulate", "--schedule", "dualpipe,1f1b", "--actors", "0"], "", (1,), 60)
     assert nothing.out == "", nothing.out
 
 
