@@ -329,5 +329,35 @@ def writing_where_nobody_can_is_a_run_failure():
     assert "/proc/nothing/here.json" in result.err
 
 
+
+@case
+def a_step_that_is_verified_in_the_next_one_is_called_a_period():
+    words = ["simulate", "--schedule", "zb_h2", "--actors", 4, "--microbatches", 8, "--costs",
+             "F=1,I=1,W=1,update=1"]
+    text = penstock(*words, "--synchronization", "post_validation").out
+    assert text.startswith("zb_h2 (predicted, post-validation): ") and "\nperiod " in text, text
+    text = penstock(*words).out
+    assert text.startswith("zb_h2 (predicted): ") and "\nstep " in text, text
+
+
+@case
+def a_report_on_several_schedules_says_what_it_assumed():
+    words = ["simulate", "--schedule", "gpipe,1f1b", "--actors", 4, "--costs", "F=1,B=2.5"]
+    for size in [["--sweep", "4:16"], ["--microbatches", 8]]:
+        page = penstock(*words, *size, "--html", "-").out
+        command = " ".join(map(str, ["penstock", *words[:5], *size, *words[5:]]))
+        for fact in [f'["command","{command}"]', '["actors","4"]', '["costs","F=1,B=2.5"]']:
+            assert fact in page, fact
+    page = penstock(*words[:5], "--html", "-").out
+    assert '["costs","F=1,B=2,I=1,W=1 (none given)"]' in page
+
+
+@case
+def what_two_costs_lack_is_hinted_at_once():
+    text = penstock("simulate", "--schedule", "zb_h1", "--actors", 2, "--costs", "F=1,B=2", code=1).err
+    assert text.count("hint:") == 1 and text.count("has no duration") == 2, text
+    assert "give I and W" in text, text
+
+
 if __name__ == "__main__":
     sys.exit(main())
