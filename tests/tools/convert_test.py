@@ -73,7 +73,7 @@ def a_run_of_torch_becomes_a_trace_and_an_order():
     report = penstock("report", output, "--json", "-").json()
     assert report["schedule"] == "mine" and report["makespan_s"] == 60e-6, report
     order = penstock("convert", "--from", "kineto", ranks[1], ranks[0], "--to", "text").out
-    assert order == "# torch\n0: 0F0 0B0\n1: 1F0 1B0\n", order
+    assert order == "# schedule: torch\n0: 0F0 0B0\n1: 1F0 1B0\n", order
     text = penstock("convert", "--from", "kineto", ranks[0], code=1).err
     assert "names stage 1, which no file ran" in text, text
     # What is wrong with each file at once.

@@ -318,7 +318,7 @@ def generate_writes_what_the_ending_says():
 def only_searched_schedules_are_made_for_costs():
     sizes = ["--actors", 3, "--microbatches", 4, "--to", "text"]
     found = penstock("generate", "zb_1p", *sizes, "--costs", "F=1,I=1,W=1").out
-    assert found.startswith("# zb_1p\n0: 0F0 0F1 0F2 0I0"), found
+    assert found.startswith("# schedule: zb_1p\n0: 0F0 0F1 0F2 0I0"), found
     result = penstock("generate", "1f1b", *sizes, "--costs", "F=1,I=1,W=1", code=2)
     assert "1f1b is the same for all costs" in result.err, result.err
 
