@@ -20,7 +20,7 @@ std::string groups_near(std::int32_t group, std::int32_t actors, std::int32_t mi
     return size >= actors && size <= microbatches && (rest == 0 || rest >= actors);
   };
   std::string near;
-  std::int32_t size = std::min(group, microbatches) - 1;
+  std::int32_t size = std::min(group - 1, microbatches);
   while (size >= actors && !is_legal(size)) --size;
   if (size >= actors) near = std::to_string(size);
   size = std::max(group, actors - 1) + 1;

@@ -58,7 +58,7 @@ std::string transports_legend(const std::vector<TransportTrial>& trials) {
   };
   std::string text;
   if (has("out of order")) {
-    text += "N differ: queues whose two ends disagree, so that one tensor is taken for another\n";
+    text += "N differ: ends of N queues disagree, and one tensor is taken for another\n";
   }
   if (has("deadlock")) text += "deadlock: actors that wait for each other in a ring\n";
   const bool several = !text.empty() && trials.front().lowering != trials.back().lowering;

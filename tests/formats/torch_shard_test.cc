@@ -52,7 +52,7 @@ TEST(TorchPasses, GiveTheTablesOfTorchsOwnTests) {
   EXPECT_EQ(convert_merged(compute, "zb1p", {}, Format::TorchComms),
             data_file(folder + "comms.csv"));
   EXPECT_EQ(convert_merged(compute, "a/zb1p.csv", {}, Format::Text),
-            "# zb1p\n" +
+            "# schedule: zb1p\n" +
                 write_schedule(read_schedule(data_file(folder + "comms.csv"), "x"), Format::Text));
 }
 
