@@ -7,15 +7,19 @@
 namespace penstock {
 
 EstimateInput estimate_input(const Experiment& experiment) {
-  return {.model = &*experiment.model,
-          .cluster = &*experiment.cluster,
-          .parallel = experiment.parallel,
-          .order = experiment.order,
-          .sequences = experiment.batch.micro,
-          .tokens = experiment.batch.sequence,
-          .choice = {.precision = experiment.precision,
-                     .state = usual_state(experiment.precision),
-                     .recompute = experiment.recompute}};
+  StateBytes state = usual_state(experiment.precision);
+  if (experiment.gradients) {
+    state.gradients = static_cast<std::int32_t>(value_bytes(*experiment.gradients));
+  }
+  return {
+      .model = &*experiment.model,
+      .cluster = &*experiment.cluster,
+      .parallel = experiment.parallel,
+      .order = experiment.order,
+      .sequences = experiment.batch.micro,
+      .tokens = experiment.batch.sequence,
+      .choice = {
+          .precision = experiment.precision, .state = state, .recompute = experiment.recompute}};
 }
 
 Estimate estimate_costs(const Experiment& experiment, const Schedule& schedule,
@@ -53,6 +57,10 @@ std::vector<Problem> check_executable(const Experiment& experiment) {
   if (experiment.precision != Precision::Fp32) {
     refuse("precision",
            fmt::format("{} is simulated, but not executed", name(experiment.precision)), "fp32");
+  }
+  if (experiment.gradients.value_or(Precision::Fp32) != Precision::Fp32) {
+    refuse("gradients",
+           fmt::format("{} is simulated, but not executed", name(*experiment.gradients)), "fp32");
   }
   if (experiment.estimates_costs) {
     refuse("costs/source", "a run measures its costs itself", "leave 'costs' out");

@@ -257,8 +257,8 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
   for (const std::string& setting : set) override_key(document, setting);
   std::vector<Problem> problems;
   const JsonReader root(document, path, problems);
-  root.only({"penstock", "name", "model", "cluster", "parallel", "batch", "precision", "recompute",
-             "schedule", "costs", "baselines", "train"});
+  root.only({"penstock", "name", "model", "cluster", "parallel", "batch", "precision", "gradients",
+             "recompute", "schedule", "costs", "baselines", "train"});
   root.integer("penstock", {.required = true, .min = 1, .max = 1, .fallback = 1});
   refuse(root, "baselines", nullptr);
   Experiment experiment;
@@ -266,7 +266,11 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
   experiment.name = root.text("name", std::filesystem::path(path).stem().string());
   if (root.has("model")) read_model_file(root, experiment, problems);
   if (root.has("parallel")) read_parallel(root.at("parallel"), experiment);
-  if (root.has("precision")) experiment.precision = read_precision(root);
+  if (root.has("precision")) experiment.precision = read_precision(root, "precision");
+  if (root.has("gradients")) experiment.gradients = read_precision(root, "gradients");
+  if (experiment.gradients == Precision::Fp8) {
+    root.at("gradients").problem("no sums are kept in fp8", "fp32, fp16 or bf16");
+  }
   if (root.has("cluster")) read_cluster_choice(root, experiment, problems);
   if (root.has("batch")) experiment.batch = read_batch(root.at("batch"));
   if (root.has("schedule")) {

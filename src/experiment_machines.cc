@@ -71,16 +71,12 @@ void read_parallel(const JsonReader& parallel, Experiment& experiment) {
   experiment.order = parallel.text("order", experiment.order);
 }
 
-Precision read_precision(const JsonReader& root) {
-  if (!root.at("precision").value().is_string()) {
-    root.at("precision").problem("expected a string", "fp32, fp16, bf16 or fp8");
-    return Precision::Fp32;
-  }
-  const std::string text = root.text("precision");
+Precision read_precision(const JsonReader& root, std::string_view key) {
+  const std::string text = root.text(key);
   if (const auto precision = parse_precision(text)) return *precision;
+  if (!root.at(key).value().is_string()) return Precision::Fp32;  // told already
   constexpr std::array<std::string_view, 4> kKnown = {"fp32", "fp16", "bf16", "fp8"};
-  root.at("precision")
-      .problem(fmt::format("unknown precision '{}'", text), did_you_mean(text, kKnown));
+  root.at(key).problem(fmt::format("unknown precision '{}'", text), did_you_mean(text, kKnown));
   return Precision::Fp32;
 }
 

@@ -31,7 +31,7 @@ auto collect(std::vector<Problem>& problems, Read read) -> decltype(read()) {
 
 // Each reads one object, or key of the root, and reports what is wrong with it.
 void read_parallel(const JsonReader& parallel, Experiment& experiment);
-Precision read_precision(const JsonReader& root);
+Precision read_precision(const JsonReader& root, std::string_view key);
 void read_cluster_choice(const JsonReader& root, Experiment& experiment,
                          std::vector<Problem>& problems);
 bool read_cost_source(const JsonReader& costs);

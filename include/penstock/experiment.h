@@ -68,6 +68,7 @@ struct Experiment {
   Parallel parallel;
   std::string order = Placement().order;  // of ranks on the cluster
   Precision precision = Precision::Fp32;
+  std::optional<Precision> gradients;  // as summed up; absent: as usual_state() has them
   Batch batch;
   ScheduleChoice schedule;
   RecomputeChoice recompute = RecomputeChoice::None;
