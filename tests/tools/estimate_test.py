@@ -82,7 +82,7 @@ def people_read_it_too():
 
 @case
 def what_does_not_fit_says_by_how_much_and_what_would():
-    big = {"model": str(CONFIGS / "models/gpt3-175b.json"), "batch": {"global": 8, "micro": 4, "sequence": 2048},
+    big = {"model": str(CONFIGS / "models/gpt3-175b.json"), "batch": {"global": 128, "micro": 4, "sequence": 2048},
            "parallel": {"pipeline": 8, "tensor": 8, "data": 2},
            "cluster": {"file": str(CONFIGS / "clusters/h100-dgx.json"), "nodes": 16}}
     text = complaint(**big)
@@ -108,7 +108,7 @@ def every_problem_has_place_values_and_hint():
          "FILE:/parallel/expert: the model has no experts"),
         ({"parallel": {"pipeline": 8, "chunks": 2}, "schedule": {"name": "interleaved_1f1b"}},
          "FILE:/parallel: "),
-        ({"precision": "bf8"}, "FILE:/precision: unknown precision 'bf8'\n  hint: did you mean '"),
+        ({"precision": "bf8"}, "FILE:/precision: unknown precision 'bf8'\n  hint: known: fp32, fp16, bf16, fp8"),
         ({"gradients": "fp8"}, "FILE:/gradients: no sums are kept in fp8\n  hint: fp32, fp16 or bf16"),
         ({"precision": 16}, "FILE:/precision: expected a string"),
         ({"cluster": None}, "FILE: estimated costs need a 'cluster'\n  hint: as in"),
