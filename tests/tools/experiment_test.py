@@ -127,7 +127,6 @@ def asynchronous_steps_count_their_tokens():
 def costs_are_checked():
     assert "FILE:/costs" in complaint(costs={"uniform": {"forward_ms": -1, "backward_ms": 2}})
     assert "FILE:/costs" in complaint(costs={"uniform": {"forward_ms": 1}})
-    assert "FILE:/costs" in complaint(costs={"source": "estimate"})
     assert "absent.json" in complaint(costs={"file": "absent.json"})
 
 
