@@ -87,7 +87,7 @@ ScheduleChoice read_schedule_choice(const JsonReader& schedule, const std::strin
   choice.name = schedule.text("name");
   if (schedule.has("file")) choice.file = file_named(schedule, "file", file);
   if (schedule.has("name") == schedule.has("file")) {
-    schedule.problem("give either 'name' or 'file'", "as in {\"name\": \"1f1b\"}");
+    schedule.problem("give either 'name' or 'file'", "`penstock list schedules` has the names");
   }
   for (const char* key : {"option", "slices"}) {
     if (!schedule.has("file") || !schedule.has(key)) continue;
@@ -276,7 +276,8 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
   if (root.has("schedule")) {
     experiment.schedule = read_schedule_choice(root.at("schedule"), path);
   } else {
-    root.problem("'schedule' is missing", "as in \"schedule\": {\"name\": \"1f1b\"}");
+    root.problem("'schedule' is missing",
+                 "as in \"schedule\": {\"name\": NAME}; `penstock list schedules` has the names");
   }
   experiment.recompute = read_recompute(root);
   if (root.has("costs")) read_costs_object(root.at("costs"), experiment, problems);

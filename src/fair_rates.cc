@@ -11,8 +11,8 @@ namespace penstock {
 namespace {
 
 struct Load {
-  double left = 0;                    // capacity not yet given away
-  std::int32_t open = 0;              // flows that still grow
+  double left = 0;        // capacity not yet given away
+  std::int32_t open = 0;  // flows that still grow
   std::vector<std::size_t> flows = {};
   double share() const { return std::max(0.0, left) / open; }
 };
@@ -62,7 +62,7 @@ class Links {
   }
 
   std::vector<Load> loads_;
-  std::vector<std::vector<std::size_t>> on_;             // by flow: its links
+  std::vector<std::vector<std::size_t>> on_;           // by flow: its links
   std::set<std::pair<double, std::size_t>> by_share_;  // of links with flows that still grow
 };
 

@@ -132,10 +132,9 @@ CostTable actor_costs(const Arguments& arguments, std::int32_t actors) {
   std::optional<CostTable> costs = costs_as_given(arguments, actors);
   if (!costs) throw UsageError("--per-actor says what --costs or --costs-file are of");
   if (std::ssize(costs->stages) == actors) return std::move(*costs);
-  throw Error(
-      arguments.text("costs-file"),
-      fmt::format("costs of {} actors, the schedule has {}", costs->stages.size(), actors),
-      "with --per-actor each entry of 'stages' is an actor");
+  throw Error(arguments.text("costs-file"),
+              fmt::format("costs of {} actors, the schedule has {}", costs->stages.size(), actors),
+              "with --per-actor each entry of 'stages' is an actor");
 }
 
 std::optional<CostTable> costs_from(const Arguments& arguments, const Schedule& schedule) {

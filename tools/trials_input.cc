@@ -102,12 +102,13 @@ std::vector<std::int32_t> microbatch_counts(const Arguments& arguments) {
   return counts;
 }
 
-Trials run_trials(const std::vector<ScheduleRequest>& requests,
-                  const std::vector<std::int32_t>& counts,
-                  const std::function<Timeline(const ScheduleRequest&)>& simulate) {
+TrialRuns run_trials(const std::vector<ScheduleRequest>& requests,
+                     const std::vector<std::int32_t>& counts,
+                     const std::function<Timeline(const ScheduleRequest&)>& simulate) {
   Trials trials{.microbatches = counts};
   trials.results.assign(counts.size(), std::vector<Trial>(requests.size()));
   std::vector<Problem> problems;
+  bool any = false;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     trials.schedules.push_back(requests[i].label);
     ScheduleRequest request = requests[i];
@@ -119,10 +120,15 @@ Trials run_trials(const std::vector<ScheduleRequest>& requests,
       trial = run_trial(request, simulate, refusal);
       ran |= trial.refused.empty();
     }
-    if (!ran) problems.insert(problems.end(), refusal.begin(), refusal.end());
+    any |= ran;
+    if (ran) continue;
+    for (Problem& problem : refusal) {
+      if (requests.size() > 1) problem.where = requests[i].label + ": " + problem.where;
+      problems.push_back(std::move(problem));
+    }
   }
-  if (!problems.empty()) throw Error(std::move(problems));
-  return trials;
+  if (!any) throw Error(std::move(problems));
+  return {std::move(trials), std::move(problems)};
 }
 
 }  // namespace penstock

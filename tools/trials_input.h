@@ -27,10 +27,15 @@ std::vector<ScheduleRequest> schedule_requests(const Arguments& arguments);
 // is left out. Throws UsageError.
 std::vector<std::int32_t> microbatch_counts(const Arguments& arguments);
 
-// Runs each request at each count. A schedule that refuses a size says why in its trial; one that
-// refuses all of them is an Error.
-Trials run_trials(const std::vector<ScheduleRequest>& requests,
-                  const std::vector<std::int32_t>& counts,
-                  const std::function<Timeline(const ScheduleRequest&)>& simulate);
+struct TrialRuns {
+  Trials trials;
+  std::vector<Problem> problems;  // of the requests that no size suits
+};
+
+// Runs each request at each count. A schedule that refuses a size says why in its trial. Throws
+// Error when nothing runs.
+TrialRuns run_trials(const std::vector<ScheduleRequest>& requests,
+                     const std::vector<std::int32_t>& counts,
+                     const std::function<Timeline(const ScheduleRequest&)>& simulate);
 
 }  // namespace penstock

@@ -55,7 +55,15 @@ constexpr Option kConvertFrom[] = {
     {"from", "FORMAT",
      "format of the input: json, text, sailsg, torch-compute, torch-comms, torch-fsdp, torch-old "
      "(B is the input gradient, BW the whole); default: by content. kineto: IN.. are the traces "
-     "that torch's profiler wrote of one run, one per rank"},
+     "that torch's profiler wrote of one run, one per rank; sailsg with --to trace: with the "
+     "nodes' times"},
+};
+constexpr Option kReportFrom[] = {
+    {"from", "FORMAT",
+     "TRACE.. is no trace of Penstock's but: kineto, the traces that torch's profiler wrote of one "
+     "run, one per rank; sailsg, scheduled nodes with their times"},
+};
+constexpr Option kRun[] = {
     {"step", "N", "the step of a run (default: the last that every rank has complete)"},
     {"align", "",
      "shift the clocks of a run's ranks so that no op starts before its input is there"},
@@ -115,7 +123,7 @@ const Verb kVerbs[] = {
      "Write a built-in schedule to a file",
      {kSizes, kCosts, kGenerate},
      &run_generate,
-     "penstock generate 1f1b --actors 4 --microbatches 8 --to text"},
+     "penstock generate NAME --actors 4 --microbatches 8 --to text"},
     {"check",
      "FILE",
      1,
@@ -129,7 +137,7 @@ const Verb kVerbs[] = {
      1,
      -1,
      "Rewrite a schedule in another format; read a run of torch's",
-     {kConvert, kConvertFrom},
+     {kConvert, kConvertFrom, kRun},
      &run_convert,
      "penstock convert torch.csv -o mine.json"},
     {"draw",
@@ -139,7 +147,7 @@ const Verb kVerbs[] = {
      "A chart of a schedule in the terminal",
      {kSizes, kFrom, kCosts, kDraw},
      &run_draw,
-     "penstock draw 1f1b --actors 4 --microbatches 8"},
+     "penstock draw NAME --actors 4 --microbatches 8"},
     {"simulate",
      "CONFIG|SCHEDULE",
      0,
@@ -147,7 +155,7 @@ const Verb kVerbs[] = {
      "Predict time, bubbles, memory, and why each actor idles",
      {kSizes, kSimulate, kCosts, kSet, kFrom, kJsonTo, kHtml},
      &run_simulate,
-     "penstock simulate --schedule 1f1b --actors 8 --microbatches 32 --costs F=1,B=2"},
+     "penstock simulate --schedule NAME --actors 8 --microbatches 32 --costs F=1,B=2"},
     {"profile",
      "CONFIG",
      1,
@@ -169,7 +177,7 @@ const Verb kVerbs[] = {
      1,
      -1,
      "Show traces: utilisation, idle causes, memory",
-     {kReport, kJsonTo, kHtml},
+     {kReport, kReportFrom, kRun, kJsonTo, kHtml},
      &run_report,
      "penstock report out/tiny/measured.trace.json"},
     {"compare",

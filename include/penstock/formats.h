@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/program.h"
 #include "penstock/schedule.h"
 
 namespace penstock {
@@ -36,7 +37,8 @@ bool is_torch(Format format);
 Format detect_format(std::string_view content, const std::string& where);
 
 // Reads a schedule; throws Error with every problem of the *file* (place, what, hint). The schedule
-// itself may still be wrong: call check(). `where` is the file's name for messages.
+// itself may still be wrong: call check(). The sends and receives of a torch table are compared
+// with those that its ops need, and dropped. `where` is the file's name for messages.
 Schedule read_schedule(std::string_view content, const std::string& where,
                        std::optional<Format> format = std::nullopt);
 
@@ -44,6 +46,12 @@ Schedule read_schedule(std::string_view content, const std::string& where,
 // folder and ending.
 Schedule read_named_schedule(std::string_view content, const std::string& where,
                              std::optional<Format> format = std::nullopt);
+
+// What runs where a file says so, too, where it sends and receives: torch's tables with transfers.
+// nullopt for all others. The program has no step end. Errors as above.
+// REQUIRES: check() finds no fault in the schedule that is read from it.
+std::optional<Program> read_program(std::string_view content, const std::string& where,
+                                    std::optional<Format> format = std::nullopt);
 
 // Throws Error with the reason when the format cannot hold the schedule: slices in a torch table,
 // pairs in scheduled nodes; for all but JSON whatever cannot be derived from the order alone (two

@@ -2,6 +2,7 @@
 // `penstock check --transports`.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,10 +22,13 @@ struct TransportTrial {
   std::vector<std::string> sentences;  // explain()
 };
 
-// Every policy with every kind of transport, policy by policy. REQUIRES: check(schedule).empty().
+// Every policy with every kind of transport, policy by policy. `in_file`: the program as a file has
+// it (read_program), if it has one: tried first, as "file", and what Deferred defers, as torch
+// does. REQUIRES: check(schedule).empty().
 //   say(transports_table(try_transports(schedule, lowering_policies())));
 std::vector<TransportTrial> try_transports(const Schedule& schedule,
-                                           std::span<const LoweringPolicy> policies);
+                                           std::span<const LoweringPolicy> policies,
+                                           const std::optional<Program>& in_file = std::nullopt);
 
 // A row per policy, a column per transport: "ok", "deadlock", or how many queues are out of order.
 std::string transports_table(const std::vector<TransportTrial>& trials);

@@ -28,9 +28,16 @@ void price(const Instance& instance, bool pairs, Relaxed& relaxed) {
         (both ? std::min(halves, instance.whole(unit)) : halves) - gradient;
   }
   if (!pairs || !instance.costs().overlap_fb) return;
-  // A pair may take less than its ops: each has at least half of it, or its own time.
+  // A pair may take less than its ops: each has at least half of it, or its own time. A whole
+  // backward is one op, though it stands here as two.
   const Nanoseconds half = *instance.costs().overlap_fb / 2;
   for (Nanoseconds& duration : relaxed.duration) duration = std::min(duration, half);
+  for (std::int32_t unit = 0; unit < instance.units(); ++unit) {
+    if (!instance.may_be_whole(unit)) continue;
+    const std::int32_t gradient = kNodesPerUnit * unit + 1;
+    Nanoseconds& weight = relaxed.duration[index(gradient + 1)];
+    weight = std::min(weight, half - relaxed.duration[index(gradient)]);
+  }
 }
 
 class Precedences {

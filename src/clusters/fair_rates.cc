@@ -1,11 +1,12 @@
 // The carriers of a cluster that flows pass, and their shares of these.
+#include "penstock/fair_rates.h"
+
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "clusters/link_graph.h"
 #include "penstock/cluster.h"
-#include "penstock/fair_rates.h"
 
 namespace penstock {
 namespace {

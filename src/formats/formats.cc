@@ -5,6 +5,7 @@
 
 #include "formats/readers.h"
 #include "formats/torch_cell.h"
+#include "penstock/check.h"
 
 namespace penstock {
 namespace {
@@ -161,9 +162,21 @@ Schedule read_schedule(std::string_view content, const std::string& where,
   content = without_byte_order_mark(content);
   const Format detected = format ? *format : detect_format(content, where);
   if (is_torch(detected)) {
-    return schedule_of(read_torch(content, where, grammar_of(format)), where);
+    const TorchTable table = read_torch(content, where, grammar_of(format));
+    Schedule schedule = schedule_of(table, where);
+    if (has_transfers(table) && check(schedule).empty()) program_of(table, schedule, where);
+    return schedule;
   }
   return row_of(detected).read(content, where);
+}
+
+std::optional<Program> read_program(std::string_view content, const std::string& where,
+                                    std::optional<Format> format) {
+  content = without_byte_order_mark(content);
+  if (!is_torch(format ? *format : detect_format(content, where))) return std::nullopt;
+  const TorchTable table = read_torch(content, where, grammar_of(format));
+  if (!has_transfers(table)) return std::nullopt;
+  return program_of(table, schedule_of(table, where), where);
 }
 
 Schedule read_named_schedule(std::string_view content, const std::string& where,

@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "formats/imported_timeline.h"
 #include "formats/kineto_clocks.h"
 #include "formats/readers.h"
 #include "penstock/check.h"
-#include "penstock/depend.h"
-#include "penstock/empty_timeline.h"
 #include "penstock/kineto.h"
 #include "penstock/trace.h"
 
@@ -128,9 +127,8 @@ Schedule schedule_of_steps(const std::vector<KinetoRank>& ranks,
   return schedule;
 }
 
-Timeline without_transfers(const Schedule& schedule, const std::vector<const KinetoStep*>& steps,
-                           Nanoseconds origin) {
-  Timeline timeline = empty_timeline(schedule, TimelineSource::Imported);
+std::vector<Span> spans_of(const std::vector<const KinetoStep*>& steps, Nanoseconds origin) {
+  std::vector<Span> spans;
   for (std::size_t actor = 0; actor < steps.size(); ++actor) {
     for (const KinetoEvent& event : steps[actor]->events) {
       Span span{.actor = static_cast<std::int32_t>(actor),
@@ -139,46 +137,16 @@ Timeline without_transfers(const Schedule& schedule, const std::vector<const Kin
       if (event.ops.empty()) {
         span.kind = ActionKind::ReduceGradients;
         span.op.stage = event.reduced_stage;
-        timeline.spans.push_back(span);
+        spans.push_back(span);
       }
       for (const Op& op : event.ops) {
         span.op = op;
-        timeline.spans.push_back(span);
+        spans.push_back(span);
         span.overlaps_previous = true;
       }
     }
   }
-  return timeline;
-}
-
-// A transfer for each input that comes from another actor.
-void add_transfers(const Pipeline& pipeline, Timeline& timeline) {
-  const Dependencies dependencies(pipeline);
-  std::vector<std::int32_t> producer(static_cast<std::size_t>(dependencies.results()), -1);
-  for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
-    const Span& span = timeline.spans[i];
-    if (span.kind != ActionKind::Compute) continue;
-    const std::int32_t result = dependencies.result(span.op);
-    if (result >= 0) producer[static_cast<std::size_t>(result)] = static_cast<std::int32_t>(i);
-  }
-  for (Span& span : timeline.spans) {
-    if (span.kind != ActionKind::Compute) continue;
-    const std::int32_t giver = dependencies.giver(span.op);
-    if (giver < 0) continue;
-    const bool forward = span.op.kind == OpKind::Forward;
-    const Op input{forward ? OpKind::Forward : OpKind::Backward, giver, span.op.microbatch, 0};
-    const auto index = static_cast<std::size_t>(dependencies.result(input));
-    const Span& source = timeline.spans[static_cast<std::size_t>(producer[index])];
-    if (source.actor == span.actor) continue;
-    span.awaits = static_cast<std::int32_t>(timeline.transfers.size());
-    timeline.transfers.push_back({.op = source.op,
-                                  .kind = input.kind,
-                                  .from = source.actor,
-                                  .to = span.actor,
-                                  .ready = source.end,
-                                  .start = source.end,
-                                  .end = std::max(source.end, span.start)});
-  }
+  return spans;
 }
 
 // Later by by[actor], and back so that the first op starts at 0 again.
@@ -266,8 +234,7 @@ ImportedStep import_step(std::vector<KinetoRank> ranks, const ImportOptions& opt
   std::vector<const KinetoStep*> steps;
   for (const KinetoRank& rank : ranks) steps.push_back(complete_step(rank, number));
   ImportedStep step{.schedule = schedule_of_steps(ranks, steps)};
-  step.timeline = without_transfers(step.schedule, steps, origin_of(ranks, steps));
-  add_transfers(step.schedule.pipeline, step.timeline);
+  step.timeline = imported_timeline(step.schedule, spans_of(steps, origin_of(ranks, steps)));
   for (const KinetoRank& rank : ranks) {
     if (!rank.host_times) continue;
     step.notes.push_back({rank.where, "times of the host: the device has no mark of every op",

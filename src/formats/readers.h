@@ -7,6 +7,7 @@
 
 #include "penstock/error.h"
 #include "penstock/formats.h"
+#include "penstock/program.h"
 #include "penstock/schedule.h"
 
 namespace penstock {
@@ -25,6 +26,11 @@ std::string write_schedule_sailsg(const Schedule& schedule);
 
 // `where` names the file.
 Schedule schedule_of(const TorchTable& table, const std::string& where);
+bool has_transfers(const TorchTable& table);
+// The program whose actors send and receive where the table does, without step end. Throws Error
+// with what is missing, repeated, out of place, or of no use. REQUIRES: the schedule is the
+// table's, and check() finds no fault in it.
+Program program_of(const TorchTable& table, const Schedule& schedule, const std::string& where);
 // Without blanks. Throws Error when a torch table cannot hold the schedule.
 TorchTable torch_table_of(const Schedule& schedule, Format format);
 

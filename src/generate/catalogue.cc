@@ -20,7 +20,7 @@ constexpr Generator kGenerators[] = {
      &one_f_one_b},
     {"eager_1f1b", "1f1b with twice the warm-up: hides communication", "", "", &eager_1f1b},
     {"interleaved_1f1b", "several stages per actor, a smaller bubble", "ScheduleInterleaved1F1B",
-     "variant group", &interleaved_1f1b},
+     "variant group moe_overlap", &interleaved_1f1b},
     {"looped_bfs", "several stages per actor, each running all microbatches", "ScheduleLoopedBFS",
      "fsdp", &looped_bfs},
     {"zb_h1", "1f1b with weight gradients put off: a third of the bubble", "", "", &zb_h1},

@@ -15,18 +15,34 @@ std::string_view word(const TransportVerdict& verdict) {
   return verdict.ring.empty() ? "out of order" : "deadlock";
 }
 
+Program lowered(const Schedule& schedule, const LoweringPolicy& policy,
+                const std::optional<Program>& in_file) {
+  if (!in_file || policy.placement != MessagePlacement::Deferred) {
+    return lower(schedule, {.placement = policy.placement});
+  }
+  Program program = *in_file;
+  policy.place(program);
+  return program;
+}
+
+void try_program(std::string_view lowering, const Program& program,
+                 std::vector<TransportTrial>& trials) {
+  for (const TransportRow& transport : transport_kinds()) {
+    TransportVerdict verdict = check_transport(program, transport.kind);
+    std::vector<std::string> sentences = explain(program, verdict);
+    trials.push_back({lowering, transport.name, std::move(verdict), std::move(sentences)});
+  }
+}
+
 }  // namespace
 
 std::vector<TransportTrial> try_transports(const Schedule& schedule,
-                                           std::span<const LoweringPolicy> policies) {
+                                           std::span<const LoweringPolicy> policies,
+                                           const std::optional<Program>& in_file) {
   std::vector<TransportTrial> trials;
+  if (in_file) try_program("file", *in_file, trials);
   for (const LoweringPolicy& policy : policies) {
-    const Program program = lower(schedule, {.placement = policy.placement});
-    for (const TransportRow& transport : transport_kinds()) {
-      TransportVerdict verdict = check_transport(program, transport.kind);
-      std::vector<std::string> sentences = explain(program, verdict);
-      trials.push_back({policy.name, transport.name, std::move(verdict), std::move(sentences)});
-    }
+    try_program(policy.name, lowered(schedule, policy, in_file), trials);
   }
   return trials;
 }

@@ -17,45 +17,6 @@ bool any_bytes(const std::vector<Trial>& row) {
                      [](const Trial& trial) { return trial.peak_bytes > 0; });
 }
 
-std::string one_size(const Trials& trials) {
-  const std::vector<Trial>& row = trials.results.front();
-  const bool bytes = any_bytes(row);
-  std::vector<std::string> header = {"schedule",  "step",    "bubble",  "(span)",
-                                     "in flight", "weights", "messages"};
-  if (bytes) header.emplace_back("memory");
-  TextTable table(header);
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const Trial& trial = row[i];
-    std::vector<std::string> cells = {trials.schedules[i],
-                                      fmt::format("{:.3f} ms", to_ms(trial.makespan)),
-                                      fmt::format("{:.2f} %", 100 * trial.bubble_ratio),
-                                      fmt::format("{:.2f} %", 100 * trial.bubble_ratio_span),
-                                      show_number(trial.peak_in_flight),
-                                      fmt::format("{}x", show_number(trial.weight_copies)),
-                                      std::to_string(trial.messages)};
-    if (bytes) cells.push_back(show_bytes(trial.peak_bytes));
-    table.add(std::move(cells));
-  }
-  return table.text();
-}
-
-// The least bubble of a line is marked: the schedules there do the same work.
-std::vector<std::string> bubbles(const Trials& trials, std::size_t m) {
-  const std::vector<Trial>& row = trials.results[m];
-  std::optional<Nanoseconds> least;
-  for (const Trial& trial : row) {
-    if (trial.refused.empty()) least = std::min(least.value_or(trial.makespan), trial.makespan);
-  }
-  std::vector<std::string> cells = {std::to_string(trials.microbatches[m])};
-  for (const Trial& trial : row) {
-    cells.push_back(!trial.refused.empty()
-                        ? "-"
-                        : fmt::format("{}{:.2f} %", trial.makespan == least ? "*" : "",
-                                      100 * trial.bubble_ratio));
-  }
-  return cells;
-}
-
 constexpr int kColumns = 80;  // --csv and --json say it all
 
 // What each schedule says to the sizes that it refuses, once.
@@ -73,6 +34,49 @@ std::string refusals(const Trials& trials) {
     }
   }
   return text;
+}
+
+std::string one_size(const Trials& trials) {
+  const std::vector<Trial>& row = trials.results.front();
+  const bool bytes = any_bytes(row);
+  std::vector<std::string> header = {"schedule",  "step",    "bubble",  "(span)",
+                                     "in flight", "weights", "messages"};
+  if (bytes) header.emplace_back("memory");
+  TextTable table(header);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const Trial& trial = row[i];
+    if (!trial.refused.empty()) {
+      table.add({trials.schedules[i], "-", "-", "-", "-", "-", "-"});
+      continue;
+    }
+    std::vector<std::string> cells = {trials.schedules[i],
+                                      fmt::format("{:.3f} ms", to_ms(trial.makespan)),
+                                      fmt::format("{:.2f} %", 100 * trial.bubble_ratio),
+                                      fmt::format("{:.2f} %", 100 * trial.bubble_ratio_span),
+                                      show_number(trial.peak_in_flight),
+                                      fmt::format("{}x", show_number(trial.weight_copies)),
+                                      std::to_string(trial.messages)};
+    if (bytes) cells.push_back(show_bytes(trial.peak_bytes));
+    table.add(std::move(cells));
+  }
+  return table.text() + refusals(trials);
+}
+
+// The least bubble of a line is marked: the schedules there do the same work.
+std::vector<std::string> bubbles(const Trials& trials, std::size_t m) {
+  const std::vector<Trial>& row = trials.results[m];
+  std::optional<Nanoseconds> least;
+  for (const Trial& trial : row) {
+    if (trial.refused.empty()) least = std::min(least.value_or(trial.makespan), trial.makespan);
+  }
+  std::vector<std::string> cells = {std::to_string(trials.microbatches[m])};
+  for (const Trial& trial : row) {
+    cells.push_back(!trial.refused.empty()
+                        ? "-"
+                        : fmt::format("{}{:.2f} %", trial.makespan == least ? "*" : "",
+                                      100 * trial.bubble_ratio));
+  }
+  return cells;
 }
 
 std::string several_sizes(const Trials& trials) {

@@ -6,84 +6,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
-#include "costs_testing.h"
-#include "model_files.h"
-#include "penstock/generate.h"
-#include "penstock/index.h"
-#include "penstock/schedule.h"
+#include "estimate_plan.h"
 
 namespace penstock {
 namespace {
 
 using testing::model_file;
-
-Cluster flat_cluster(std::int32_t nodes = 4) {
-  Cluster cluster = round_cluster(nodes);
-  cluster.device.name = "flat";
-  cluster.device.flop_per_s = {1e12, 1e12, 1e12, 1e12, 2e12};
-  cluster.device.memory_bytes = std::int64_t{1} << 34;
-  cluster.device.memory_bytes_per_s = 1e12;
-  for (Curve& curve : cluster.device.efficiency) curve = {{{.size = 1, .fraction = 1}}};
-  return cluster;
-}
-
-// Nothing but products and attention: memory and links are far faster than those.
-Cluster compute_bound_cluster() {
-  Cluster cluster = flat_cluster();
-  cluster.device.memory_bytes_per_s = 1e21;
-  return cluster;
-}
-
-struct Plan {
-  Model model = model_file("tiny-gpt");
-  Cluster cluster = flat_cluster();
-  Parallel parallel = {};
-  std::int32_t sequences = 2;
-  std::int32_t tokens = 64;
-  FootprintChoice choice = {};
-  Assumptions assumptions = {.launch = 0};
-  std::string schedule = "1f1b";
-  std::int32_t slices = 1;
-
-  EstimateInput input() const {
-    return {.model = &model,
-            .cluster = &cluster,
-            .parallel = parallel,
-            .sequences = sequences,
-            .tokens = tokens,
-            .choice = choice,
-            .assumptions = assumptions};
-  }
-  Schedule made() const {
-    Schedule made = generate(schedule, {.actors = parallel.pipeline,
-                                        .chunks = parallel.chunks,
-                                        .microbatches = 8,
-                                        .slices = slices,
-                                        .sequence = tokens});
-    return choice.recompute == RecomputeChoice::None ? made : with_recompute(std::move(made));
-  }
-  Estimate estimated() const {
-    EXPECT_THAT(check_estimate(input()), ::testing::IsEmpty());
-    return estimate(input(), made(), even_split(model, parallel.pipeline * parallel.chunks));
-  }
-  CostParts parts(OpKind kind, std::size_t stage = 0) const {
-    return estimated().stages[stage][index(kind)];
-  }
-  // FLOP of all blocks in one pass, without or with attention alone.
-  double work(Pass pass, bool of_attention, AttentionFlops pairs = AttentionFlops::Causal) const {
-    double sum = 0;
-    for (std::int32_t block = 0; block < model.blocks(); ++block) {
-      for (const MatrixProduct& each :
-           products(model, block, {sequences, 0, tokens}, parallel, pass, pairs)) {
-        const bool is = each.use == ProductUse::Scores || each.use == ProductUse::Values;
-        if (is == of_attention) sum += each.flops();
-      }
-    }
-    return sum;
-  }
-};
 
 TEST(Estimate, OfProductsIsTheirWorkOverThePeak) {
   const Plan plan = {.cluster = compute_bound_cluster()};
@@ -338,66 +267,6 @@ TEST(PrecisionNames, AreReadBack) {
     EXPECT_EQ(parse_precision(name(precision)), precision);
   }
   EXPECT_EQ(parse_precision("int8"), std::nullopt);
-}
-
-// What holds on the shipped clusters, whatever their curves.
-Plan any_plan() {
-  const std::string cluster =
-      *rc::gen::element<std::string>("a100-sxm-80-hdr", "h100-dgx", "b200-hgx", "v100-p3.16xlarge");
-  const std::string model = *rc::gen::element<std::string>("gpt2-124m", "llama-3-8b-instruct");
-  Plan plan = {.model = model_file(model), .cluster = shipped(cluster)};
-  plan.choice.precision = Precision::Fp16;
-  plan.parallel.pipeline = *rc::gen::element(1, 2, 4);
-  plan.parallel.data = *rc::gen::element(1, 2);
-  plan.sequences = *rc::gen::inRange(1, 5);
-  plan.tokens = *rc::gen::element(128, 512, 1024);
-  plan.assumptions.launch = 900;
-  return plan;
-}
-
-RC_GTEST_PROP(EstimateProperty, MoreTensorParallelismIsNeverMoreProductTime, ()) {
-  Plan plan = any_plan();
-  const CostParts one = plan.parts(OpKind::Forward);
-  plan.parallel.tensor = 2;
-  plan.parallel.sequence = *rc::gen::arbitrary<bool>();
-  RC_ASSERT(plan.model.heads % 2 == 0);
-  const CostParts two = plan.parts(OpKind::Forward);
-  RC_ASSERT(two[CostPart::Products] <= one[CostPart::Products] * (1 + 1e-12));
-  RC_ASSERT(two[CostPart::Attention] <= one[CostPart::Attention] * (1 + 1e-12));
-}
-
-RC_GTEST_PROP(EstimateProperty, BiggerMicrobatchesNeverTakeLess, ()) {
-  Plan plan = any_plan();
-  plan.parallel.tensor = *rc::gen::element(1, 2);
-  const Estimate small = plan.estimated();
-  plan.sequences *= 2;
-  const Estimate large = plan.estimated();
-  for (std::size_t stage = 0; stage < small.stages.size(); ++stage) {
-    for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
-      RC_ASSERT(small.stages[stage][kind].total() <= large.stages[stage][kind].total());
-    }
-    RC_ASSERT(small.costs.stages[stage].activation_bytes <=
-              large.costs.stages[stage].activation_bytes);
-  }
-}
-
-RC_GTEST_PROP(EstimateProperty, AFasterClusterIsNeverSlower, ()) {
-  Plan plan = any_plan();
-  plan.parallel.tensor = *rc::gen::element(1, 2);
-  const Estimate slow = plan.estimated();
-  const double factor = *rc::gen::element(1.0, 1.5, 3.0);
-  for (double& peak : plan.cluster.device.flop_per_s) peak *= factor;
-  plan.cluster.device.memory_bytes_per_s *= *rc::gen::element(1.0, 2.0);
-  plan.cluster.node.device_link.bytes_per_s *= *rc::gen::element(1.0, 2.0);
-  plan.cluster.nic.bytes_per_s *= *rc::gen::element(1.0, 2.0);
-  const Estimate fast = plan.estimated();
-  for (std::size_t stage = 0; stage < slow.stages.size(); ++stage) {
-    for (std::size_t kind = 0; kind < kPassKinds; ++kind) {
-      RC_ASSERT(fast.stages[stage][kind].total() <= slow.stages[stage][kind].total() * (1 + 1e-12));
-    }
-    RC_ASSERT(fast.costs.stages[stage].update <= slow.costs.stages[stage].update);
-    RC_ASSERT(fast.costs.stages[stage].reduce <= slow.costs.stages[stage].reduce);
-  }
 }
 
 }  // namespace

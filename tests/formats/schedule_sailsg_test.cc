@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -5,6 +6,9 @@
 #include "penstock/check.h"
 #include "penstock/formats.h"
 #include "penstock/generate.h"
+#include "penstock/metrics.h"
+#include "penstock/scheduled_nodes.h"
+#include "penstock/trace.h"
 #include "testing_files.h"
 
 namespace penstock {
@@ -131,6 +135,117 @@ TEST(SailSg, ItsOrdersComeBack) {
                 .find(R"({"type": "F", "stage": 0, "microbatch": 0, "chunk": 1, )"
                       R"("seq_split_idx": 0, "layer_group_idx": 2})"),
             std::string::npos);
+}
+
+std::string timed(const std::string& type, int rank, int microbatch, double start, double end,
+                  int slice = 0) {
+  return fmt::format(
+      R"({{"type": "{}", "stage": {}, "microbatch": {}, "seq_split_idx": {}, "start_time": {}, )"
+      R"("completion_time": {}}})",
+      type, rank, microbatch, slice, start, end);
+}
+
+// Two ranks, 1F1B; a hop takes half a millisecond.
+TEST(SailSgTimes, BecomeATimeline) {
+  const std::string json = "[[" + timed("F", 0, 0, 0, 1) + "," + timed("SEND_FORWARD", 0, 0, 1, 1) +
+                           "," + timed("F", 0, 1, 1, 2) + "," + timed("B", 0, 0, 5, 6.25) + "," +
+                           timed("W", 0, 0, 6.25, 7) + "," + timed("BW", 0, 1, 9, 11) + "],[" +
+                           timed("F", 1, 0, 1.5, 2.5) + "," + timed("BW", 1, 0, 2.5, 4.5) + "," +
+                           timed("F", 1, 1, 4.5, 5.5) + "," + timed("BW", 1, 1, 5.5, 7.5) + "]]";
+  const ImportedStep step = import_nodes(json, "n.json");
+  EXPECT_EQ(step.schedule, parse("0: 0F0 0F1 0I0 0W0 0B1\n1: 1F0 1B0 1F1 1B1"));
+  EXPECT_TRUE(step.notes.empty());
+  const Timeline& timeline = step.timeline;
+  EXPECT_EQ(timeline.source, TimelineSource::Imported);
+  ASSERT_EQ(timeline.spans.size(), 9U);
+  EXPECT_EQ(timeline.spans[2],
+            (Span{.op = *parse_op("0I0"), .awaits = 0, .start = 5'000'000, .end = 6'250'000}));
+  ASSERT_EQ(timeline.transfers.size(), 4U);
+  EXPECT_EQ(timeline.transfers[0], (Transfer{.op = *parse_op("1B0"),
+                                             .kind = OpKind::Backward,
+                                             .from = 1,
+                                             .to = 0,
+                                             .ready = 4'500'000,
+                                             .start = 4'500'000,
+                                             .end = 5'000'000}));
+  const Metrics metrics = measure(timeline);
+  EXPECT_EQ(metrics.makespan, from_ms(11));
+  EXPECT_EQ(metrics.actors[1].busy, from_ms(6));
+  EXPECT_EQ(read_trace(write_trace(timeline), "again"), timeline);
+}
+
+// A slice takes its own input.
+TEST(SailSgTimes, OfTokenSlices) {
+  const std::string json = "[[" + timed("F", 0, 0, 0, 1, 0) + "," + timed("F", 0, 0, 1, 2, 1) +
+                           "," + timed("BW", 0, 0, 5, 6, 1) + "," + timed("BW", 0, 0, 6, 7, 0) +
+                           "],[" + timed("F", 1, 0, 1, 2, 0) + "," + timed("F", 1, 0, 2, 3, 1) +
+                           "," + timed("BW", 1, 0, 3, 4, 1) + "," + timed("BW", 1, 0, 4, 5, 0) +
+                           "]]";
+  const Timeline timeline = import_nodes(json, "n.json").timeline;
+  EXPECT_EQ(timeline.slices, std::vector<std::int32_t>{2});
+  ASSERT_EQ(timeline.transfers.size(), 4U);
+  for (const Span& span : timeline.spans) {
+    if (span.awaits < 0) continue;
+    const Transfer& input = timeline.transfers[static_cast<std::size_t>(span.awaits)];
+    EXPECT_EQ(input.op.slice, span.op.slice);
+  }
+  EXPECT_EQ(read_trace(write_trace(timeline), "again"), timeline);
+}
+
+TEST(SailSgTimes, EveryProblemAtOnce) {
+  const auto message = [](const std::string& json) {
+    return message_of([&] { import_nodes(json, "n.json"); });
+  };
+  EXPECT_EQ(message("[[" + timed("F", 0, 0, 0, 2) + "," + timed("F", 0, 1, 1, 3) + "," +
+                    timed("BW", 0, 0, 5, 4) + "," + timed("BW", 0, 1, -1, 7) +
+                    R"(,{"type": "F", "microbatch": 2}, {"type": "BW", "microbatch": 2,
+                         "start_time": 1, "completion_time": null}]])"),
+            "n.json:/0/1: it starts 1000 us before the one in front of it ends\n"
+            "  hint: a rank's list is in order of time\n"
+            "n.json:/0/2: it ends before it starts\n"
+            "  hint: times are start_time and completion_time\n"
+            "n.json:/0/3/start_time: -1 is out of range\n"
+            "  hint: allowed: 0 to 1000000000\n"
+            "n.json:/0/3: it starts 5000 us before the one in front of it ends\n"
+            "  hint: a rank's list is in order of time\n"
+            "n.json:/0/4: nodes without start_time or completion_time (2): they have no place in "
+            "time\n"
+            "  hint: write the nodes behind the pass that adds times");
+  // What is no schedule is no timeline.
+  EXPECT_EQ(message("[[" + timed("BW", 0, 0, 0, 1) + "," + timed("F", 0, 0, 1, 2) + "]]").find("n"),
+            0U);
+  std::string many = "[[";
+  for (int i = 0; i < 300; ++i) many += (i > 0 ? "," : "") + timed("F", 0, i, 2, 1);
+  try {
+    import_nodes(many + "]]", "n.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problems().size(), 100U);
+  }
+}
+
+// Rounded times may touch; what starts before its input is there is said.
+TEST(SailSgTimes, OverlapAndEarlyUse) {
+  const std::string json =
+      "[[" + timed("F", 0, 0, 0, 1.0000001) + "," + timed("BW", 0, 0, 1, 2) + "]]";
+  EXPECT_EQ(import_nodes(json, "n.json").timeline.spans[1].start, 1'000'000);
+  const std::string early = "[[" + timed("F", 0, 0, 0, 1) + "," + timed("BW", 0, 0, 3, 4) + "],[" +
+                            timed("F", 1, 0, 0.5, 1.5) + "," + timed("BW", 1, 0, 1.5, 3) + "]]";
+  const ImportedStep step = import_nodes(early, "n.json");
+  ASSERT_EQ(step.notes.size(), 1U);
+  EXPECT_EQ(step.notes[0].what, "1F0 starts 500.000 us before 0F0 ends");
+}
+
+RC_GTEST_PROP(SailSgTimes, MutationsAreReadOrRefused, ()) {
+  const std::string json =
+      mutated("[[" + timed("F", 0, 0, 0, 1) + "," + timed("BW", 0, 0, 3, 4) + "],[" +
+              timed("F", 1, 0, 1, 1.5) + "," + timed("BW", 1, 0, 1.5, 3) + "]]");
+  try {
+    const Timeline timeline = import_nodes(json, "x").timeline;
+    RC_ASSERT(read_trace(write_trace(timeline), "x") == timeline);
+  } catch (const Error& error) {
+    RC_ASSERT(!error.problems().empty());
+  }
 }
 
 RC_GTEST_PROP(SailSg, MutationsAreReadOrRefused, ()) {

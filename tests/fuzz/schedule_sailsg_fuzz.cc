@@ -1,7 +1,9 @@
-// Scheduled nodes: what is read is written and read back.
+// Scheduled nodes: what is read is written and read back, their times as a trace.
 #include "fuzzing.h"
 #include "penstock/check.h"
 #include "penstock/formats.h"
+#include "penstock/scheduled_nodes.h"
+#include "penstock/trace.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return penstock::fuzz(data, size, [](std::string_view text) {
@@ -10,5 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     penstock::check(schedule);
     const std::string written = penstock::write_schedule(schedule, Format::SailSg);
     penstock::require(penstock::read_schedule(written, "fuzz") == schedule);
+    const penstock::Timeline timeline = penstock::import_nodes(text, "fuzz").timeline;
+    penstock::require(penstock::read_trace(penstock::write_trace(timeline), "again") == timeline);
   });
 }

@@ -17,6 +17,8 @@
 #include "../generate_near.h"
 #include "lower/place.h"
 #include "penstock/check.h"
+#include "penstock/files.h"
+#include "penstock/formats.h"
 #include "penstock/generate.h"
 #include "penstock/lowering.h"
 #include "tables.h"
@@ -103,19 +105,8 @@ void expect_first_at(const OutOfOrder& queue, const std::string& where) {
 
 // torch's own order of transfers, in which blank cells of its tables have a say.
 Program in_torchs_order(const std::string& table) {
-  Program program =
-      lower(schedule_of(read_rows("torch/" + table + ".compute.csv")), {.step_end = false});
-  const std::vector<Row> rows = split_pairs(read_rows("torch/" + table + ".comms.csv"));
-  for (std::size_t actor = 0; actor < rows.size(); ++actor) {
-    std::map<std::string, Action> actions;
-    for (const Action& action : program.actions[actor]) {
-      actions[cell_of(program, action)] = action;
-    }
-    EXPECT_EQ(rows[actor].size(), program.actions[actor].size());
-    std::transform(rows[actor].begin(), rows[actor].end(), program.actions[actor].begin(),
-                   [&](const std::string& cell) { return actions.at(cell); });
-  }
-  return program;
+  const std::string path = TEST_DATA "/orders/torch/" + table + ".comms.csv";
+  return read_program(read_file(path), path).value();
 }
 
 Program program_of(const Cell& cell) {

@@ -27,6 +27,11 @@ GenerateOptions variant(GenerateOptions options, const char* name) {
   return options;
 }
 
+GenerateOptions moe_overlap(GenerateOptions options) {
+  options.option["moe_overlap"] = "1";
+  return options;
+}
+
 class Order : public testing::TestWithParam<Reference> {};
 
 TEST_P(Order, IsTheReferenceCellForCell) {
@@ -161,21 +166,23 @@ TEST(SlicedOrder, LengthsAreThoseGivenOrEven) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Others, Order,
-                         testing::Values(Reference{"other/deepspeed_trainschedule_p4_m8.csv",
-                                                   "deepspeed_1f1b", sizes(4, 1, 8)},
-                                         Reference{"other/eager1f1b_p4_m8.csv", "eager_1f1b",
-                                                   sizes(4, 1, 8)},
-                                         Reference{"other/megatron_interleaved_p4_v2_m4_g4.csv",
-                                                   "interleaved_1f1b", sizes(4, 2, 4, "4")},
-                                         Reference{"other/megatron_interleaved_p4_v2_m8_g4.csv",
-                                                   "interleaved_1f1b", sizes(4, 2, 8, "4")},
-                                         Reference{"other/megatron_interleaved_p4_v2_m8_g8.csv",
-                                                   "interleaved_1f1b", sizes(4, 2, 8, "8")},
-                                         Reference{"other/megatron_interleaved_p4_v2_m9_g5.csv",
-                                                   "interleaved_1f1b", sizes(4, 2, 9, "5")},
-                                         Reference{"other/megatron_interleaved_p4_v2_m12_g6.csv",
-                                                   "interleaved_1f1b", sizes(4, 2, 12, "6")}));
+INSTANTIATE_TEST_SUITE_P(
+    Others, Order,
+    testing::Values(Reference{"other/deepspeed_trainschedule_p4_m8.csv", "deepspeed_1f1b",
+                              sizes(4, 1, 8)},
+                    Reference{"other/eager1f1b_p4_m8.csv", "eager_1f1b", sizes(4, 1, 8)},
+                    Reference{"other/megatron_interleaved_p4_v2_m4_g4.csv", "interleaved_1f1b",
+                              sizes(4, 2, 4, "4")},
+                    Reference{"other/megatron_interleaved_p4_v2_m8_g4.csv", "interleaved_1f1b",
+                              sizes(4, 2, 8, "4")},
+                    Reference{"other/megatron_interleaved_p4_v2_m8_g4_moeoverlap.csv",
+                              "interleaved_1f1b", moe_overlap(sizes(4, 2, 8, "4"))},
+                    Reference{"other/megatron_interleaved_p4_v2_m8_g8.csv", "interleaved_1f1b",
+                              sizes(4, 2, 8, "8")},
+                    Reference{"other/megatron_interleaved_p4_v2_m9_g5.csv", "interleaved_1f1b",
+                              sizes(4, 2, 9, "5")},
+                    Reference{"other/megatron_interleaved_p4_v2_m12_g6.csv", "interleaved_1f1b",
+                              sizes(4, 2, 12, "6")}));
 
 // With one chunk the interleaved rules are the plain ones.
 TEST(Generate, OneChunkInterleavedIsPlain) {

@@ -69,7 +69,8 @@ TEST(ShareCosts, TwoRoutesAreNotChunks) {
                        .stages = {{0, 0}, {1, 1}, {1, 0}, {0, 1}},
                        .routes = {{0, 1}, {2, 3}},
                        .microbatches = {{.route = 0}, {.route = 1}}};
-  EXPECT_EQ(share_costs(whole(2), schedule.pipeline).duration({OpKind::Forward, 0, 0, 0}), from_ms(12));
+  EXPECT_EQ(share_costs(whole(2), schedule.pipeline).duration({OpKind::Forward, 0, 0, 0}),
+            from_ms(12));
 }
 
 // Whatever the chunks, every actor has the same work, so that only the bubble tells them apart.
@@ -78,7 +79,8 @@ TEST(ShareCosts, KeepsTheWork) {
   for (const std::int32_t chunks : {1, 2, 3, 4}) {
     const Schedule schedule =
         generate("looped_bfs", {.actors = 4, .chunks = chunks, .microbatches = 8});
-    const Metrics metrics = measure(simulate(lower(schedule), share_costs(costs, schedule.pipeline)));
+    const Metrics metrics =
+        measure(simulate(lower(schedule), share_costs(costs, schedule.pipeline)));
     for (const ActorMetrics& actor : metrics.actors) EXPECT_EQ(actor.busy, from_ms(8 * 36));
     EXPECT_EQ(metrics.makespan, from_ms(8 * 36 + 3 * 36.0 / chunks));
   }

@@ -2,11 +2,10 @@
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
-from cli import CONFIGS, PENSTOCK, ROOT, penstock, run, scratch, scratch_folder
+from cli import CONFIGS, PENSTOCK, penstock, run, scratch, scratch_folder
 from tap import case, main
 
 VERBS = ["list", "generate", "check", "convert", "draw", "simulate", "profile", "train", "report",
@@ -191,6 +190,17 @@ def several_schedules_make_a_table_and_a_list():
 
 
 @case
+def a_schedule_that_cannot_be_tried_leaves_the_others_their_table():
+    result = run([PENSTOCK, "simulate", "--schedule", "dualpipe,1f1b", "--actors", "3", "--microbatches",
+                  "8", "--costs", "F=1,B=2"], "", (1,))
+    rows = [line.split()[:2] for line in result.out.splitlines()[1:3]]
+    assert rows == [["dualpipe", "-"], ["1f1b", "30.000"]], result.out
+    assert result.err.startswith("dualpipe: actors: "), result.err
+    nothing = run([PENSTOCK, "simulate", "--schedule", "dualpipe,1f1b", "--actors", "0"], "", (1,))
+    assert nothing.out == "", nothing.out
+
+
+@case
 def schedules_of_several_steps_are_compared_by_the_step():
     one, many = penstock("simulate", "--schedule", "1f1b,pipedream_2bw", "--actors", 4,
                          "--microbatches", 8, "--costs", "F=1,B=2", "--json", "-").json()["trials"]
@@ -294,78 +304,6 @@ def the_note_on_costs_comes_once_and_not_before_wrong_usage():
 
 
 @case
-def convert_keeps_the_flavour_of_a_torch_table():
-    sizes = ["--actors", 2, "--microbatches", 3]
-    for flavour in ["torch-compute", "torch-comms", "torch-fsdp"]:
-        table = penstock("generate", "1f1b", *sizes, "--to", flavour).out
-        output = scratch_folder() / "out.csv"
-        penstock("convert", scratch("in.csv", table), "-o", output)
-        assert output.read_text() == table, flavour
-    output = scratch_folder() / "out.csv"
-    penstock("convert", scratch("in.txt", "0: 0F0 0B0\n1: 1F0 1B0\n"), "-o", output)
-    assert output.read_text() == "0F0,0B0\n1F0,1B0\n"
-
-
-@case
-def convert_writes_what_torch_executes():
-    folder = ROOT / "tests" / "data" / "torch_csv"
-    name = folder / "derived" / "zbv_p2_m4"
-    lowered = pathlib.Path(f"{name}.lowered_fsdp.csv").read_text()
-    assert penstock("convert", f"{name}.compute.csv", "--to", "torch-fsdp").out == lowered
-    zb1p = folder / "upstream_artifacts" / "zb1p_2rank_2stagep_compute.csv"
-    merged = penstock("convert", zb1p, "--merge-backward", "--to", "torch-comms").out
-    assert merged == zb1p.with_name("zb1p_2rank_2stagep_comms.csv").read_text()
-    # What a table cannot hold comes with the reason.
-    for words, reason in [(["chimera", "--actors", 4, "--microbatches", 4], "it has 2 routes"),
-                          (["dualpipe", "--actors", 4, "--microbatches", 8], "it has 2 routes")]:
-        text = penstock("generate", *words, "--to", "torch-fsdp", code=1).err
-        assert f"torch-fsdp cannot hold it: {reason}" in text, text
-
-
-def torch_trace(name, rank, marks):
-    events = [{"ph": "X", "cat": "user_annotation", "name": f"PP:{action}", "pid": 7, "tid": 7,
-               "ts": start, "dur": length} for action, start, length in marks]
-    return scratch(name, json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": events}))
-
-
-@case
-def a_run_of_torch_becomes_a_trace_and_an_order():
-    ranks = [torch_trace("r0.json", 0, [("0F0", 0, 10), ("0SEND_F0", 10, 1), ("0B0", 40, 20)]),
-             torch_trace("r1.json", 1, [("1F0", 12, 10), ("1B0", 22, 17)])]
-    output = scratch_folder() / "mine.trace.json"
-    assert penstock("convert", "--from", "kineto", *ranks, "-o", output).err == ""
-    report = penstock("report", output, "--json", "-").json()
-    assert report["schedule"] == "mine" and report["makespan_s"] == 60e-6, report
-    order = penstock("convert", "--from", "kineto", ranks[1], ranks[0], "--to", "text").out
-    assert order == "# torch\n0: 0F0 0B0\n1: 1F0 1B0\n", order
-    text = penstock("convert", "--from", "kineto", ranks[0], code=1).err
-    assert "names stage 1, which no file ran" in text, text
-    # What is wrong with each file at once.
-    broken = scratch("broken.json", "{")
-    text = penstock("convert", "--from", "kineto", ranks[0], broken, output, code=1).err
-    assert "not valid JSON" in text and "a trace of Penstock already" in text, text
-    assert "convert --from kineto" in penstock("report", ranks[0], code=1).err
-    assert "convert --from kineto" in penstock("check", ranks[0], code=1).err
-
-
-@case
-def clocks_of_a_run_are_said_to_differ_or_aligned():
-    ranks = [torch_trace("r0.json", 0, [("0F0", 100, 10), ("0B0", 140, 20)]),
-             torch_trace("r1.json", 1, [("1F0", 102, 10), ("1B0", 112, 10)])]
-    text = penstock("convert", "--from", "kineto", *ranks, "--to", "trace").err
-    assert "1F0 starts 8.000 us before 0F0 ends" in text and "--align" in text, text
-    text = penstock("convert", "--from", "kineto", *ranks, "--to", "trace", "--align").err
-    assert "its clock is shifted by 8.000 us" in text, text
-    table = scratch("t.csv", "0F0,0B0\n")
-    for words in [("convert", table, "--align", "--to", "json"), ("convert", table, table),
-                  ("convert", table, "--step", 1, "--to", "json"),
-                  ("convert", "--from", "kineto", ranks[0], "--to", "xml"),
-                  ("convert", "--from", "kineto", ranks[0], "--step", "-1"),
-                  ("convert", "--from", "kineto", ranks[0], "--merge-backward")]:
-        penstock(*words, code=2)
-
-
-@case
 def generate_writes_what_the_ending_says():
     folder = scratch_folder()
     sizes = ["--actors", "2", "--microbatches", "2"]
@@ -385,24 +323,9 @@ def only_searched_schedules_are_made_for_costs():
 
 
 @case
-def a_converted_text_is_named_as_its_file():
-    folder = scratch_folder()
-    (folder / "mine.txt").write_text("0: 0F0 0B0\n")
-    penstock("convert", folder / "mine.txt", "-o", folder / "other.json")
-    assert json.loads((folder / "other.json").read_text())["name"] == "mine"
-
-
-@case
 def writing_where_nobody_can_is_a_run_failure():
     result = penstock("generate", "1f1b", "-o", "/proc/nothing/here.json", code=3)
     assert "/proc/nothing/here.json" in result.err
-
-
-@case
-def torch_to_torch_keeps_every_cell_of_a_table_that_is_no_schedule():
-    table = "0F0,,0I0,0W0\n,1F0,1B0,1W0\n"
-    assert penstock("convert", "-", "--to", "torch-compute", stdin=table).out == table
-    assert "1B0" in penstock("convert", "-", "--to", "json", stdin=table, code=1).err
 
 
 if __name__ == "__main__":

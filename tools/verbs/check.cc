@@ -41,7 +41,13 @@ std::span<const LoweringPolicy> policies_of(const Arguments& arguments) {
 Checked check_file(const std::string& path, std::span<const LoweringPolicy> policies,
                    const Arguments& arguments) {
   try {
-    return {path, {}, try_transports(read_checked_schedule(path, arguments), policies)};
+    const std::string content = read_file(path);
+    const Schedule schedule = checked_schedule(content, path, arguments);
+    if (policies.empty()) return {path, {}, {}};
+    return {
+        path,
+        {},
+        try_transports(schedule, policies, read_program(content, path, format_from(arguments)))};
   } catch (const RunError&) {
     throw;
   } catch (const Error& error) {

@@ -4,13 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "console.h"
 #include "penstock/check.h"
 #include "penstock/error.h"
 #include "penstock/files.h"
 #include "penstock/formats.h"
-#include "penstock/kineto.h"
 #include "penstock/trace.h"
+#include "run_input.h"
 #include "schedule_input.h"
 #include "verbs.h"
 
@@ -24,66 +23,46 @@ Format torch_flavour(const std::string& content, const std::string& path,
   return std::max(detect_format(content, path), Format::TorchCompute);
 }
 
-// The traces of all ranks: every problem of every file at once.
-std::vector<KinetoRank> read_ranks(const std::vector<std::string>& paths) {
-  std::vector<KinetoRank> ranks;
-  std::vector<Problem> problems;
-  for (const std::string& path : paths) {
-    try {
-      ranks.push_back(read_kineto(read_file(path), path));
-    } catch (const RunError&) {
-      throw;
-    } catch (const Error& error) {
-      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-    }
-  }
-  if (!problems.empty()) throw Error(std::move(problems));
-  return ranks;
-}
-
 // "measured" of out/measured.trace.json.
 std::string run_name(const Arguments& arguments) {
   const std::string output = arguments.text_or("output", "-");
-  if (output == "-") return "torch";
+  if (output == "-") return arguments.text("from") == "kineto" ? "torch" : "zero-bubble";
   std::filesystem::path name = std::filesystem::path(output).stem();
   return name.extension() == ".trace" ? name.stem() : name;
 }
 
-// A step that torch ran: a trace, or the order that ran as a schedule.
-int convert_kineto(const Arguments& arguments) {
+// A step that torch ran, or that was planned with times: a trace, or the order as a schedule.
+int convert_run(const Arguments& arguments) {
   const bool as_trace = arguments.text_or("to", "trace") == "trace";
   const std::string ending = std::filesystem::path(arguments.text_or("output", "")).extension();
   const bool as_schedule = arguments.has("to") ? !as_trace : ending == ".txt" || ending == ".csv";
   const std::optional<Format> to = as_schedule ? target_format(arguments) : std::nullopt;
-  ImportOptions options{.align = arguments.has("align")};
-  if (arguments.has("step")) options.step = arguments.count_or("step", 0);
-  ImportedStep step = import_step(read_ranks(arguments.positional()), options);
-  step.timeline.name = step.schedule.name = run_name(arguments);
+  const ImportedStep step = read_run(arguments, run_name(arguments));
   write_file(arguments.text_or("output", "-"),
              to ? write_schedule(step.schedule, *to) : write_trace(step.timeline));
-  for (const Problem& note : step.notes) complain(to_string(note));
+  tell_notes(step);
   return 0;
 }
 
-void refuse_options_of_kineto(const Arguments& arguments) {
-  for (const char* name : {"step", "align"}) {
-    if (arguments.has(name)) throw UsageError(fmt::format("--{} is for --from kineto", name));
-  }
-  if (arguments.positional().size() > 1) {
-    throw UsageError("several files are the traces of one run: give --from kineto");
-  }
+// Scheduled nodes are a schedule, and with their times a run.
+bool is_a_run(const Arguments& arguments) {
+  const std::string from = arguments.text_or("from", "");
+  return from == "kineto" || (from == "sailsg" && arguments.text_or("to", "") == "trace");
 }
 
 }  // namespace
 
 int run_convert(const Arguments& arguments) {
-  if (arguments.text_or("from", "") == "kineto") {
+  if (is_a_run(arguments)) {
     if (arguments.has("merge-backward")) {
       throw UsageError("--merge-backward is for schedules, not for a run");
     }
-    return convert_kineto(arguments);
+    return convert_run(arguments);
   }
   refuse_options_of_kineto(arguments);
+  if (arguments.positional().size() > 1) {
+    throw UsageError("several files are the traces of one run: give --from kineto");
+  }
   const std::optional<Format> target = target_format(arguments);
   if (!target) {
     throw UsageError("the target format is not clear from the output's name; give --to");

@@ -1,5 +1,8 @@
 #include "penstock/report.h"
 
+#include <filesystem>
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +11,7 @@
 #include "penstock/files.h"
 #include "penstock/metrics.h"
 #include "penstock/trace.h"
+#include "run_input.h"
 #include "verbs.h"
 
 namespace penstock {
@@ -22,14 +26,26 @@ nlohmann::ordered_json as_json(const std::vector<Timeline>& timelines) {
   return all;
 }
 
-}  // namespace
-
-int run_report(const Arguments& arguments) {
-  const bool to_stdout = writes_to_stdout(arguments, {"json", "csv", "html"});
+std::vector<Timeline> read_timelines(const Arguments& arguments) {
+  if (arguments.has("from")) {
+    const std::string name = std::filesystem::path(arguments.positional()[0]).stem();
+    ImportedStep step = read_run(arguments, name);
+    tell_notes(step);
+    return {std::move(step.timeline)};
+  }
+  refuse_options_of_kineto(arguments);
   std::vector<Timeline> timelines;
   for (const std::string& path : arguments.positional()) {
     timelines.push_back(read_trace(read_file(path), path));
   }
+  return timelines;
+}
+
+}  // namespace
+
+int run_report(const Arguments& arguments) {
+  const bool to_stdout = writes_to_stdout(arguments, {"json", "csv", "html"});
+  const std::vector<Timeline> timelines = read_timelines(arguments);
   if (arguments.has("html")) {
     write_file(arguments.text("html"),
                report_html({.title = timelines.front().name, .timelines = timelines}));

@@ -149,6 +149,7 @@ struct Simulated {
   std::vector<Timeline> timelines;
   std::optional<Trials> trials;
   std::vector<Searched> searches;   // in the order in which they ran
+  std::vector<Problem> problems;    // of what could not be tried, or does not fit
   std::optional<EstimatedRun> run;  // of the one timeline
 };
 
@@ -177,8 +178,9 @@ Simulated simulate_generated(const Arguments& arguments) {
     if (counts.size() == 1) simulated.timelines.push_back(timeline);
     return timeline;
   };
-  Trials trials = run_trials(requests, counts, simulate);
-  if (!one) simulated.trials = std::move(trials);
+  TrialRuns runs = run_trials(requests, counts, simulate);
+  if (!one) simulated.trials = std::move(runs.trials);
+  simulated.problems = std::move(runs.problems);
   return simulated;
 }
 
@@ -201,7 +203,9 @@ SimulatedFile simulate_file(const Arguments& arguments) {
 Simulated simulated_of(const Arguments& arguments) {
   if (!arguments.has("schedule")) {
     SimulatedFile one = simulate_file(arguments);
-    return {.timelines = {std::move(one.timeline)}, .run = std::move(one.run)};
+    Simulated simulated = {.timelines = {std::move(one.timeline)}, .run = std::move(one.run)};
+    if (simulated.run) simulated.problems = simulated.run->misfits;
+    return simulated;
   }
   if (!arguments.positional().empty()) {
     throw UsageError("give CONFIG|SCHEDULE or --schedule, not both");
@@ -271,10 +275,9 @@ int run_simulate(const Arguments& arguments) {
   if (arguments.has("html")) write_file(arguments.text("html"), as_html(simulated));
   if (arguments.has("json")) write_json(arguments.text("json"), as_json(simulated));
   if (arguments.has("csv")) write_file(arguments.text("csv"), as_csv(simulated));
-  const std::vector<Problem> misfits =
-      simulated.run ? simulated.run->misfits : std::vector<Problem>();
-  for (const Problem& problem : misfits) complain(to_string(problem));
-  if (to_stdout) return misfits.empty() ? 0 : 1;
+  for (const Problem& problem : simulated.problems) complain(to_string(problem));
+  const int code = simulated.problems.empty() ? 0 : 1;
+  if (to_stdout) return code;
   if (simulated.trials) {
     say(trials_table(*simulated.trials));
   } else if (arguments.has("explain")) {
@@ -286,7 +289,7 @@ int run_simulate(const Arguments& arguments) {
     if (simulated.run) say(estimate_text(*simulated.run, metrics));
   }
   print_verdicts(simulated);
-  return misfits.empty() ? 0 : 1;
+  return code;
 }
 
 }  // namespace penstock
