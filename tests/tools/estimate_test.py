@@ -33,8 +33,10 @@ def report(*arguments, code=0, **changes):
 
 @case
 def the_published_experiments_are_predicted():
+    listed = penstock("list", "configs").out
     for file, devices in [("gpt3-175b-jaxpp", 128), ("llama-2-70b-jaxpp", 64)]:
         run = penstock("simulate", CONFIGS / f"experiments/{file}.json", "--json", "-").json()
+        assert file in listed, listed
         assert run["devices"] == devices and run["fits"] and run["problems"] == [], run
         assert 0.2 < run["mfu"] < 0.8, run["mfu"]
 
