@@ -32,11 +32,15 @@ bool gives(const StageCosts& costs, OpKind kind) {
   return kind == OpKind::Backward && given(OpKind::BackwardInput) && given(OpKind::BackwardWeight);
 }
 
+bool is_half(OpKind kind) {
+  return kind == OpKind::BackwardInput || kind == OpKind::BackwardWeight;
+}
+
 Problem not_given(OpKind kind, std::size_t first, std::size_t last, bool full_backward_given) {
-  std::string hint = fmt::format("give {} (milliseconds)", letter(kind));
+  std::string hint = is_half(kind) ? std::string("give I and W (milliseconds)")
+                                   : fmt::format("give {} (milliseconds)", letter(kind));
   if (kind == OpKind::Backward) hint += ", or I and W";
-  const bool is_half = kind == OpKind::BackwardInput || kind == OpKind::BackwardWeight;
-  if (full_backward_given && is_half) hint += ": how B splits into I and W is not guessed";
+  if (full_backward_given && is_half(kind)) hint += ": how B splits into I and W is not guessed";
   return {"costs",
           fmt::format("{} of {} has no duration, and the schedule runs it", letter(kind),
                       stages_text(first, last)),
@@ -56,8 +60,13 @@ void report_missing_kinds(const CostTable& costs, const Schedule& schedule,
       if (!missing(stage)) continue;
       const std::size_t first = stage;
       while (stage + 1 < costs.stages.size() && missing(stage + 1)) ++stage;
-      problems.push_back(not_given(op_kind, first, stage,
-                                   costs.stages[first].op[index(OpKind::Backward)].has_value()));
+      Problem problem = not_given(op_kind, first, stage,
+                                  costs.stages[first].op[index(OpKind::Backward)].has_value());
+      // I and W lack for the same reason: it is said once, for both.
+      const bool again =
+          !problems.empty() && is_half(op_kind) && problems.back().hint == problem.hint;
+      if (again) problems.back().hint.clear();
+      problems.push_back(std::move(problem));
     }
   }
 }

@@ -1,7 +1,9 @@
 #include "penstock/experiment.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,12 +59,13 @@ Schedule generated(const Experiment& experiment) {
 
 // A schedule file brings its own sizes; the experiment's must agree.
 void compare_size(const Experiment& experiment, std::string_view key, std::size_t wanted,
-                  std::size_t found, std::string_view what, std::vector<Problem>& problems) {
+                  std::size_t found, std::string_view what, std::string hint,
+                  std::vector<Problem>& problems) {
   if (wanted == found) return;
   problems.push_back({fmt::format("{}:/{}", experiment.file, key),
                       fmt::format("asks for {} {}, but the schedule in {} has {}", wanted, what,
                                   experiment.schedule.file, found),
-                      "make the two agree"});
+                      std::move(hint)});
 }
 
 // "21 tokens, and 22 for the first 1": slices that add up to `tokens`.
@@ -110,18 +113,29 @@ void cut_sequences(const Experiment& experiment, Pipeline& pipeline,
 
 Schedule from_file(const Experiment& experiment) {
   const std::string& path = experiment.schedule.file;
+  if (!std::filesystem::exists(path)) {
+    throw Error(experiment.file + ":/schedule/file", fmt::format("there is no file {}", path),
+                "paths are relative to the experiment's folder, in --set too; from the working "
+                "directory: --set schedule.file=$PWD/NAME");
+  }
   Schedule schedule = read_named_schedule(read_file(path), path);
   std::vector<Problem> problems = check(schedule, path);
   const Pipeline& pipeline = schedule.pipeline;
   compare_size(experiment, "parallel/pipeline", index(experiment.parallel.pipeline),
-               index(pipeline.actors), "actors", problems);
+               index(pipeline.actors), "actors",
+               fmt::format("set parallel.pipeline to {}", pipeline.actors), problems);
   if (experiment.parallel.chunks > 1) {
     compare_size(experiment, "parallel/chunks",
                  index(experiment.parallel.pipeline) * index(experiment.parallel.chunks),
-                 pipeline.stages.size(), "stages", problems);
+                 pipeline.stages.size(), "stages", "leave parallel.chunks out: the file knows",
+                 problems);
   }
-  compare_size(experiment, "batch", index(experiment.microbatches()), pipeline.microbatches.size(),
-               "microbatches", problems);
+  const std::int64_t found = std::ssize(pipeline.microbatches);
+  compare_size(experiment, "batch/global", index(experiment.microbatches()),
+               pipeline.microbatches.size(), "microbatches",
+               fmt::format("set batch.global to {}: microbatches of batch.micro = {}",
+                           found * experiment.batch.micro, experiment.batch.micro),
+               problems);
   cut_sequences(experiment, schedule.pipeline, problems);
   if (!problems.empty()) throw Error(std::move(problems));
   return schedule;

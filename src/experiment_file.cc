@@ -42,6 +42,23 @@ void override_key(Json& document, const std::string& setting) {
   *place = std::move(value);
 }
 
+// A schedule has a name or a file. The one that the command line gives takes the place of the
+// experiment's other one, and a file that of what is for a schedule that is generated.
+void replace_schedule(Json& document, const std::vector<std::string>& set) {
+  const auto gives = [&set](std::string_view key) {
+    return std::any_of(set.begin(), set.end(),
+                       [key](const std::string& setting) { return setting.starts_with(key); });
+  };
+  const bool names = gives("schedule.name=");
+  const bool brings = gives("schedule.file=");
+  if (names == brings || !document.is_object()) return;
+  const auto schedule = document.find("schedule");
+  if (schedule == document.end() || !schedule->is_object()) return;
+  if (names) schedule->erase("file");
+  if (!brings) return;
+  for (const char* key : {"name", "option", "slices"}) schedule->erase(key);
+}
+
 void refuse(const JsonReader& object, std::string_view key, const Json& neutral) {
   if (!object.has(key) || object.at(key).value() == neutral ||
       object.at(key).value() == Json::array()) {
@@ -254,6 +271,7 @@ Experiment read_experiment(const std::string& path, const std::vector<std::strin
 Experiment parse_experiment(std::string_view content, const std::string& path,
                             const std::vector<std::string>& set) {
   Json document = parse_json(content, path);
+  replace_schedule(document, set);
   for (const std::string& setting : set) override_key(document, setting);
   std::vector<Problem> problems;
   const JsonReader root(document, path, problems);

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "console.h"
 #include "penstock/error.h"
 
 namespace penstock {
@@ -35,12 +34,12 @@ RunPlan make_run_plan(const Prepared& prepared, const std::optional<CostTable>& 
           .costs = costs.value_or(CostTable{})};
 }
 
-void note_shared_cores(const Executor& executor, const RunPlan& plan) {
+std::string shared_cores_note(const Executor& executor, const RunPlan& plan) {
   const int processes = executor.processes_here();
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());  // 0: unknown
-  if (!plan.model || cores == 0 || processes <= cores) return;
-  complain(fmt::format("{} processes share {} cores: times, and what is predicted from them, vary",
-                       processes, cores));
+  if (!plan.model || cores == 0 || processes <= cores) return {};
+  return fmt::format("{} processes share {} cores: times, and what is predicted from them, vary",
+                     processes, cores);
 }
 
 }  // namespace penstock

@@ -30,6 +30,28 @@ bool has_losses(const TrainingReport& report) {
   return report.prepared->experiment.learns();
 }
 
+bool is_inference(const TrainingReport& report) {
+  const LearningKind kind = report.prepared->program.schedule.pipeline.learning.kind;
+  return kind == LearningKind::ForwardOnly;
+}
+
+double mean_loss(const TrainingReport& report) {
+  double sum = 0;
+  for (const StepRecord& step : report.result.steps) sum += step.loss;
+  return sum / static_cast<double>(report.result.steps.size());
+}
+
+// Every step of inference has other text and the same weights: its losses are no course.
+std::string loss_line(const TrainingReport& report) {
+  const auto& steps = report.result.steps;
+  if (is_inference(report)) {
+    return fmt::format("inference  mean loss {:.4f} over {} steps\n", mean_loss(report),
+                       steps.size());
+  }
+  return fmt::format("loss       {:.4f} -> {:.4f} over {} steps\n", steps.front().loss,
+                     steps.back().loss, steps.size());
+}
+
 Json summary(const TrainingReport& report) {
   const RunResult& result = report.result;
   const Metrics metrics = measure(result.measured);
@@ -79,7 +101,7 @@ HtmlReport html_report(const TrainingReport& report) {
   HtmlReport html;
   html.title = report.prepared->experiment.name;
   html.timelines = {report.result.measured, report.predicted};
-  if (has_losses(report)) {
+  if (has_losses(report) && !is_inference(report)) {
     for (const StepRecord& step : report.result.steps) html.losses.push_back(step.loss);
   }
   html.facts = {
@@ -92,6 +114,9 @@ HtmlReport html_report(const TrainingReport& report) {
       {"replayed step",
        fmt::format("{} ({:+.2f} %)", milliseconds(report.replay_s), report.replay_error_percent())},
   };
+  if (is_inference(report)) {
+    html.facts.emplace_back("inference, mean loss", fmt::format("{:.4f}", mean_loss(report)));
+  }
   return html;
 }
 
@@ -115,11 +140,7 @@ TrainingReport make_training_report(const Prepared& prepared, RunResult result,
 
 std::string to_text(const TrainingReport& report) {
   std::string text;
-  if (has_losses(report)) {
-    const auto& steps = report.result.steps;
-    text += fmt::format("loss       {:.4f} -> {:.4f} over {} steps\n", steps.front().loss,
-                        steps.back().loss, steps.size());
-  }
+  if (has_losses(report)) text += loss_line(report);
   text += fmt::format("measured   {:>12}  per step (median)\n", milliseconds(report.step_s));
   text += fmt::format("predicted  {:>12}  {:+.1f} %, from {}\n", milliseconds(report.predicted_s),
                       report.error_percent(),
@@ -130,7 +151,7 @@ std::string to_text(const TrainingReport& report) {
   text += fmt::format("bubble     {:>11.1f} %  measured, {:.1f} % predicted\n",
                       100 * measure(report.result.measured).bubble_ratio,
                       100 * measure(report.predicted).bubble_ratio);
-  if (!report.result.parameters_sha256.empty()) {
+  if (!report.result.parameters_sha256.empty() && !is_inference(report)) {
     text += fmt::format("parameters sha256 {}\n", report.result.parameters_sha256);
   }
   return text;

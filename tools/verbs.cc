@@ -6,7 +6,7 @@ namespace {
 constexpr Option kSizes[] = {
     {"actors", "P", "pipeline actors (default 1)"},
     {"chunks", "V", "stages per actor (default 1)"},
-    {"microbatches", "M", "microbatches per step (default 1)"},
+    {"microbatches", "M", "microbatches per step (default 1: one that passes through)"},
     {"slices", "K", "token slices per microbatch (default 1)"},
     {"option", "k=v", "an option of the generator, as group=4; repeats", true},
 };
@@ -29,7 +29,10 @@ constexpr Option kJson[] = {{"json", "", "print JSON on standard output"}};
 constexpr Option kJsonTo[] = {{"json", "FILE", "write JSON to FILE; - is standard output"}};
 constexpr Option kHtml[] = {{"html", "FILE", "write a self-contained HTML report"}};
 constexpr Option kSet[] = {
-    {"set", "key=value", "override a key of CONFIG, as parallel.pipeline=4; repeats", true}};
+    {"set", "key=value",
+     "override a key of CONFIG, as parallel.pipeline=4; repeats. schedule.name and schedule.file "
+     "replace each other; paths are relative to CONFIG's folder",
+     true}};
 constexpr Option kGenerate[] = {
     {"output,o", "FILE", "write to FILE instead of standard output"},
     {"to", "FORMAT",
@@ -48,7 +51,7 @@ constexpr Option kConvert[] = {
     {"to", "FORMAT",
      "json, text, sailsg, torch-compute, torch-comms, torch-fsdp (as torch runs it with sharded "
      "parameters), of a run also trace; default: by the ending of -o (.json, .txt, .csv, where a "
-     "torch table keeps its flavour), of a run trace"},
+     "torch table keeps its flavour), else json, of a run trace"},
     {"merge-backward", "", "join each I to the W right behind it: B"},
 };
 constexpr Option kConvertFrom[] = {

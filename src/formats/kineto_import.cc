@@ -122,7 +122,12 @@ Schedule schedule_of_steps(const std::vector<KinetoRank>& ranks,
     problems.push_back(
         {rank.where, fmt::format("it names stage {}, which no file ran", rank.last_stage), kHint});
   }
-  if (problems.empty()) problems = check(schedule, where);
+  if (!problems.empty()) throw Error(problems);
+  problems = check(schedule, where);
+  for (Problem& problem : problems) {  // nobody edits a trace: what it lacks is another file
+    problem.hint = "a rank seems to be missing: give a file for every rank of the pipeline";
+    problem.where = where;
+  }
   if (!problems.empty()) throw Error(problems);
   return schedule;
 }

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "formats/readers.h"
 #include "penstock/number_text.h"
 #include "problem_list.h"
+#include "utf8.h"
 
 namespace penstock {
 namespace {
@@ -109,6 +111,33 @@ std::map<std::int32_t, ActorLine> read_actors(std::string_view content, const st
   return actors;
 }
 
+constexpr std::string_view kNameMark = "# schedule: ";
+
+// A name that does not fit on a line as it is stands there as a JSON string.
+std::string name_line(const std::string& name) {
+  const bool is_plain = printable(name) == name && !name.starts_with('"') &&
+                        !name.starts_with(' ') && !name.ends_with(' ');
+  if (is_plain) return fmt::format("{}{}", kNameMark, name);
+  using nlohmann::json;
+  return fmt::format("{}{}", kNameMark,
+                     json(name).dump(-1, ' ', true, json::error_handler_t::replace));
+}
+
+// The name in the first line that is not blank, if that is just what name_line writes; else "".
+std::string name_in(std::string_view content) {
+  content.remove_prefix(std::min(content.find_first_not_of(" \t\r\v\f\n"), content.size()));
+  std::string_view line = content.substr(0, content.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (!line.starts_with(kNameMark)) return {};
+  std::string name(line.substr(kNameMark.size()));
+  if (name.starts_with('"')) {
+    const auto value = nlohmann::json::parse(name, nullptr, false);
+    if (!value.is_string()) return {};
+    name = value.get<std::string>();
+  }
+  return !name.empty() && name_line(name) == line ? name : std::string();
+}
+
 }  // namespace
 
 Schedule read_schedule_text(std::string_view content, const std::string& where) {
@@ -131,13 +160,14 @@ Schedule read_schedule_text(std::string_view content, const std::string& where) 
   if (!problems.empty()) throw Error(problems);  // an order with holes gives only noise below
   Schedule schedule = schedule_from_order(std::move(order), where, problems);
   if (!problems.empty()) throw Error(problems);
+  schedule.name = name_in(content);
   return schedule;
 }
 
 std::string write_schedule_text(const Schedule& schedule) {
   refuse_unless_derivable(schedule, Format::Text);
   std::string text;
-  if (!schedule.name.empty()) text += fmt::format("# {}\n", shortened(schedule.name));
+  if (!schedule.name.empty()) text += name_line(schedule.name) + "\n";
   for (std::size_t actor = 0; actor < schedule.order.size(); ++actor) {
     const std::vector<std::string> ops = entries(schedule, actor);
     text += fmt::format("{}:{}{}\n", actor, ops.empty() ? "" : " ", fmt::join(ops, " "));

@@ -200,7 +200,8 @@ Program lower(Schedule schedule, const LowerOptions& options) {
         fmt::format("stages {} share weights (a tied embedding), but each updates at a time "
                     "of its own",
                     fmt::join(group, " and ")),
-        "a flush is required: take a schedule that updates behind its last op");
+        "a flush is required: take a schedule that updates behind its last op, or a model whose "
+        "embeddings are not tied (configs/models/tiny-llama.json)");
   }
   const bool validates = validates_later(program.schedule, options);
   std::int32_t speculative = 0;

@@ -18,6 +18,11 @@ std::string shown_difference(const Both& both) {
   return percent ? show_difference(*percent) : "-";
 }
 
+// Of two ratios, in points: per cent of per cents would mislead.
+std::vector<std::string> ratio_row(const std::string& what, double a, double b) {
+  return {what, show_percent(a), show_percent(b), show_points(b - a)};
+}
+
 template <typename Show>
 std::vector<std::string> row(const std::string& what, const Both& both, Show show) {
   return {what, both.a ? show(*both.a) : "-", both.b ? show(*both.b) : "-", shown_difference(both)};
@@ -35,8 +40,8 @@ std::string side_name(const Timeline& timeline, char letter, bool same_source) {
 void add_step(TextTable& table, const Comparison& both) {
   const auto ns = [](Nanoseconds t) { return std::optional(static_cast<double>(t)); };
   table.add(row("step", {ns(both.a.makespan), ns(both.b.makespan)}, time_of));
-  table.add(row("utilization", {both.a.utilization, both.b.utilization}, show_percent));
-  table.add(row("bubble", {both.a.bubble_ratio, both.b.bubble_ratio}, show_percent));
+  table.add(ratio_row("utilization", both.a.utilization, both.b.utilization));
+  table.add(ratio_row("bubble", both.a.bubble_ratio, both.b.bubble_ratio));
   if (both.a.tokens_per_s || both.b.tokens_per_s) {
     table.add(row("tokens/s", {both.a.tokens_per_s, both.b.tokens_per_s},
                   [](double rate) { return fmt::format("{:.0f}", rate); }));

@@ -111,10 +111,16 @@ std::string note_on_others(const Columns& columns, const Metrics& metrics, int w
   return cut(note, width) + "\n";
 }
 
+// Whether the step overlaps the next one: its optimizer's step is verified there.
+bool validates_later(const Timeline& timeline) {
+  return std::any_of(timeline.spans.begin(), timeline.spans.end(),
+                     [](const Span& span) { return span.kind == ActionKind::Verdict; });
+}
+
 // "step 117.0 ms   bubble 17.9 %   ..."; broken where a line is full.
-std::string summary(const Metrics& metrics, int columns) {
+std::string summary(const Metrics& metrics, bool overlaps, int columns) {
   std::vector<std::string> facts = {
-      "step " + show_time(metrics.makespan),
+      (overlaps ? "period " : "step ") + show_time(metrics.makespan),
       "utilization " + show_percent(metrics.utilization),
       "bubble " + show_percent(metrics.bubble_ratio),
       "span bubble " + show_percent(metrics.bubble_ratio_span),
@@ -130,11 +136,12 @@ std::string summary(const Metrics& metrics, int columns) {
 }  // namespace
 
 std::string report_table(const Timeline& timeline, const Metrics& metrics, int columns) {
-  const std::string title =
-      fmt::format("{} ({}): {}", timeline.name, name(timeline.source), sizes(timeline));
+  const bool overlaps = validates_later(timeline);
+  const std::string title = fmt::format("{} ({}{}): {}", timeline.name, name(timeline.source),
+                                        overlaps ? ", post-validation" : "", sizes(timeline));
   const Columns fitting = fitting_columns(metrics, columns);
   return cut(title, columns) + "\n\n" + actor_table(fitting, metrics).text() +
-         note_on_others(fitting, metrics, columns) + "\n" + summary(metrics, columns);
+         note_on_others(fitting, metrics, columns) + "\n" + summary(metrics, overlaps, columns);
 }
 
 }  // namespace penstock

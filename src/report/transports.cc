@@ -1,5 +1,6 @@
 #include "penstock/transports.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -47,6 +48,25 @@ std::vector<TransportTrial> try_transports(const Schedule& schedule,
   return trials;
 }
 
+namespace {
+
+// What the words in the table stand for; nothing where all is well.
+std::string transports_legend(const std::vector<TransportTrial>& trials) {
+  const auto has = [&trials](std::string_view what) {
+    return std::any_of(trials.begin(), trials.end(),
+                       [what](const TransportTrial& trial) { return word(trial.verdict) == what; });
+  };
+  std::string text;
+  if (has("out of order")) {
+    text += "N differ: queues whose two ends disagree, so that one tensor is taken for another\n";
+  }
+  if (has("deadlock")) text += "deadlock: actors that wait for each other in a ring\n";
+  const bool several = !text.empty() && trials.front().lowering != trials.back().lowering;
+  return several ? text + "who waits for whom, and where they differ: --lowering POLICY\n" : text;
+}
+
+}  // namespace
+
 std::string transports_table(const std::vector<TransportTrial>& trials) {
   std::vector<std::string> header = {"lowering"};
   for (const TransportRow& transport : transport_kinds()) header.emplace_back(transport.name);
@@ -59,7 +79,7 @@ std::string transports_table(const std::vector<TransportTrial>& trials) {
     row.push_back(queues > 0 ? fmt::format("{} differ", queues) : std::string(word(trial.verdict)));
     if (row.size() == columns) table.add(std::exchange(row, {}));
   }
-  return table.text();
+  return table.text() + transports_legend(trials);
 }
 
 std::string transports_reasons(const std::vector<TransportTrial>& trials) {

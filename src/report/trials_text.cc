@@ -84,7 +84,7 @@ std::string several_sizes(const Trials& trials) {
   header.insert(header.end(), trials.schedules.begin(), trials.schedules.end());
   TextTable table(header);
   for (std::size_t m = 0; m < trials.microbatches.size(); ++m) table.add(bubbles(trials, m));
-  std::string text = table.text() + "* least time of the line\n";
+  std::string text = table.text() + "* shortest step of the line, whatever its bubble\n";
   text += refusals(trials);
   const std::vector<Overtaking> found = overtakings(trials);
   text += found.empty() ? "\nnone overtakes another\n" : "\n";

@@ -61,6 +61,11 @@ std::string show_difference(double percent) {
   return fmt::format("{:+.1f} %", percent == 0 ? 0.0 : percent);
 }
 
+std::string show_points(double difference) {
+  const double points = std::round(1000 * difference) / 10;
+  return fmt::format("{:+.1f} points", points == 0 ? 0.0 : points);
+}
+
 std::string show_number(double value) {
   std::string text = fmt::format("{:.2f}", value);
   while (text.back() == '0') text.pop_back();

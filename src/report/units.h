@@ -27,6 +27,8 @@ std::string show_bytes(std::int64_t bytes);
 std::string show_percent(double ratio);
 // "+1.1 %", "-0.3 %" of a difference in per cent.
 std::string show_difference(double percent);
+// "-6.3 points" of the difference of two ratios, -0.063.
+std::string show_points(double difference);
 
 // "8", "3.5", "2.67": no decimals that say nothing.
 std::string show_number(double value);

@@ -323,8 +323,14 @@ class ReportPage(unittest.TestCase):
         for kind in comparison["kinds"]:
             mean = kind["mean_s"]
             self.assertEqual(rows[f"mean {kind['kind']}"],
-                             [show_time(mean["b"] * 1e9), show_time(mean["a"] * 1e9),
+                             [show_time(mean["a"] * 1e9), show_time(mean["b"] * 1e9),
                               show_difference(mean["difference_percent"])])
+        for name, key in [("utilization", "utilization"), ("bubble", "bubble_ratio")]:
+            both = comparison[key]
+            points = f"{100 * (both['b'] - both['a']):+.1f} points".replace("-", "−")
+            self.assertEqual(rows[name], [show_percent(both["a"]), show_percent(both["b"]), points])
+        for row in ["actor 3 idle", "stage 3 mean F", "tokens/s"]:
+            self.assertIn(row, rows)
         self.assertEqual(rows["step"][2], show_difference(comparison["error_percent"]))
 
     def test_charts_hold_the_numbers(self):
@@ -344,6 +350,9 @@ class ReportPage(unittest.TestCase):
         curves = self.js("return Chart.getChart(document.querySelector('.chart canvas')).data.datasets"
                          ".map((d) => [d.label, d.data.map((point) => point.x)])")
         self.assertEqual(curves, [["few", [4, 8, 16]], ["many", [8, 16]]])
+        ticks = self.js("return Chart.getChart(document.querySelector('.chart canvas')).scales.x.ticks"
+                        ".map((tick) => tick.value)")
+        self.assertTrue(ticks and set(ticks) <= {4, 8, 16}, ticks)
         self.browser.find_element(By.TAG_NAME, "summary").click()
         rows = [row.text.split() for row in page.find_elements(By.CSS_SELECTOR, "tbody tr")]
         self.assertEqual(len(rows), 6)

@@ -52,7 +52,35 @@ TEST(ScheduleText, IsWrittenAsItIsRead) {
   Schedule schedule = parse("0: 0F0 (0F1;0B0)\n1: 1F0.2 1F0.1 1F0\n2:\n");
   schedule.name = "mine\n0: 9F9";
   EXPECT_EQ(write_schedule(schedule, Format::Text),
-            "# mine?0: 9F9\n0: 0F0 (0F1;0B0)\n1: 1F0.2 1F0.1 1F0\n2:\n");
+            "# schedule: \"mine\\n0: 9F9\"\n0: 0F0 (0F1;0B0)\n1: 1F0.2 1F0.1 1F0\n2:\n");
+}
+
+TEST(ScheduleText, AFirstLineAsWrittenNamesTheSchedule) {
+  const auto name = [](const std::string& line) { return parse(line + "\n0: 0F0 0B0\n").name; };
+  EXPECT_EQ(name("# schedule: mine, with # and spaces"), "mine, with # and spaces");
+  EXPECT_EQ(name("\n\r\n# schedule: mine\r"), "mine");
+  EXPECT_EQ(name("# schedule: \"a\\nb\""), "a\nb");
+  for (const char* comment : {"# mine", "#schedule: mine", "# schedule:", "# schedule: ",
+                              "# schedule:  mine", "# schedule: mine ", "# schedule: \"mine",
+                              "# schedule: \"mine\"", "# note\n# schedule: x"}) {
+    EXPECT_EQ(name(comment), "") << comment;
+  }
+  EXPECT_EQ(parse("0: 0F0 0B0\n# schedule: mine\n").name, "");
+  EXPECT_EQ(read_named_schedule("# gpipe\n0: 0F0 0B0\n", "a/file.txt").name, "file");
+}
+
+RC_GTEST_PROP(ScheduleText, AnyNameComesBack, ()) {
+  Schedule schedule = parse("0: 0F0 0B0");
+  const auto characters = *rc::gen::container<std::vector<std::string>>(
+      rc::gen::element<std::string>("a", " ", "#", "\"", "\\", "\n", "\r", "\t", "\x7f", "é",
+                                    "\u2028", "\U0001f600", "schedule: "));
+  for (const std::string& character : characters) schedule.name += character;
+  const std::string text = write_schedule(schedule, Format::Text);
+  RC_ASSERT(read_schedule(text, "x.txt") == schedule);
+  const std::string json = write_schedule(schedule, Format::Json);
+  if (schedule.name.empty()) return;  // then the file's
+  RC_ASSERT(convert_schedule(text, "x.txt", {}, Format::Json) == json);
+  RC_ASSERT(convert_schedule(json, "x.json", {}, Format::Text) == text);
 }
 
 RC_GTEST_PROP(ScheduleText, RoundTrip, ()) {

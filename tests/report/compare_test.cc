@@ -120,10 +120,15 @@ TEST(CompareJson, WhatOneDoesNotHaveIsNull) {
 
 TEST(CompareTable, ShowsBothSidesAndTheError) {
   const std::string text = compare_table(predicted(), measured());
-  EXPECT_THAT(text, HasSubstr("predicted  measured  difference"));
-  EXPECT_THAT(text, HasSubstr("mean F                1.000 ms  1.100 ms     +10.0 %"));
-  EXPECT_THAT(text, HasSubstr("mean B                2.000 ms  2.000 ms      +0.0 %"));
+  EXPECT_THAT(text, HasSubstr("predicted  measured   difference"));
+  EXPECT_THAT(text, HasSubstr("mean F                1.000 ms  1.100 ms      +10.0 %"));
+  EXPECT_THAT(text, HasSubstr("mean B                2.000 ms  2.000 ms       +0.0 %"));
   EXPECT_THAT(text, HasSubstr("stage 3 mean F"));
+  for (const std::string& line :
+       lines_of(text)) {  // of ratios in points, of all others in per cent
+    const bool is_ratio = line.starts_with("utilization") || line.starts_with("bubble");
+    EXPECT_EQ(line.ends_with(" points"), is_ratio) << line;
+  }
   EXPECT_THAT(text, HasSubstr("prediction error -"));
   EXPECT_THAT(compare_table(predicted(), predicted()), HasSubstr("a (predicted)"));
   EXPECT_THAT(compare_table(predicted(), one_f_one_b({.actors = 2})),

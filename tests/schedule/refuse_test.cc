@@ -293,14 +293,16 @@ TEST(Refuse, WhatTheInterleavedRulesRefuse) {
   EXPECT_THAT(refused(10, {{"group", "4"}}),
               ElementsAre("option group: groups of 4 leave 2 of 10 microbatches over, too few for "
                           "4 actors\n  hint: Megatron's rule: the last group has at least as many "
-                          "microbatches as actors"));
+                          "microbatches as actors; group=5, or 8 or 12 microbatches"));
   EXPECT_THAT(refused(10, {{"variant", "megatron"}}),
               ElementsAre(HasSubstr("groups of 4 leave 2")));
-  EXPECT_THAT(
-      refused(8, {{"group", "3"}}),
-      ElementsAre("option group: a group of 3 is not between the 4 actors and the 8 "
-                  "microbatches\n  hint: Megatron's rule: actors <= group <= microbatches"));
-  EXPECT_THAT(refused(8, {{"group", "9"}}), ElementsAre(HasSubstr("a group of 9 is not between")));
+  EXPECT_THAT(refused(8, {{"group", "3"}}),
+              ElementsAre("option group: a group of 3 is not between the 4 actors and the 8 "
+                          "microbatches\n  hint: Megatron's rule: actors <= group <= microbatches; "
+                          "group=4"));
+  EXPECT_THAT(refused(8, {{"group", "9"}}), ElementsAre(HasSubstr("microbatches; group=8")));
+  EXPECT_THAT(refused(3, {{"group", "4"}}), ElementsAre(HasSubstr("at least 4 microbatches")));
+  EXPECT_THAT(refused(13, {{"group", "5"}}), ElementsAre(HasSubstr("group=7, or 10 or 15")));
   for (const char* text : {"0", "-1", "four", "4x", "", "99999999999"}) {
     EXPECT_THAT(refused(8, {{"group", text}}),
                 ElementsAre(std::string("option group: '") + text +

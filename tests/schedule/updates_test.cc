@@ -129,6 +129,7 @@ TEST(Lower, StagesThatShareWeightsNeedAFlush) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("stages 0 and 1 share weights"));
     EXPECT_THAT(error.what(), HasSubstr("a flush is required"));
+    EXPECT_THAT(error.what(), HasSubstr("configs/models/tiny-llama.json"));
   }
 }
 

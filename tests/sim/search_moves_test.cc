@@ -10,6 +10,7 @@
 #include "random_schedules.h"
 #include "search/construct.h"
 #include "search/forms.h"
+#include "search/rebuild.h"
 #include "search/shaken.h"
 #include "search/site.h"
 #include "search/tabu.h"

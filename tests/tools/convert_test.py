@@ -52,6 +52,12 @@ def torch_to_torch_keeps_every_cell_of_a_table_that_is_no_schedule():
     assert "1B0" in penstock("convert", "-", "--to", "json", stdin=table, code=1).err
 
 
+@case
+def convert_writes_json_by_default():
+    mine = scratch("mine.txt", "0: 0F0 0B0\n")
+    assert penstock("convert", mine).out == penstock("convert", mine, "--to", "json").out
+
+
 def torch_trace(name, rank, marks):
     events = [{"ph": "X", "cat": "user_annotation", "name": f"PP:{action}", "pid": 7, "tid": 7,
                "ts": start, "dur": length} for action, start, length in marks]
@@ -67,7 +73,7 @@ def a_run_of_torch_becomes_a_trace_and_an_order():
     report = penstock("report", output, "--json", "-").json()
     assert report["schedule"] == "mine" and report["makespan_s"] == 60e-6, report
     order = penstock("convert", "--from", "kineto", ranks[1], ranks[0], "--to", "text").out
-    assert order == "# torch\n0: 0F0 0B0\n1: 1F0 1B0\n", order
+    assert order == "# schedule: torch\n0: 0F0 0B0\n1: 1F0 1B0\n", order
     text = penstock("convert", "--from", "kineto", ranks[0], code=1).err
     assert "names stage 1, which no file ran" in text, text
     # What is wrong with each file at once.
@@ -116,6 +122,36 @@ def clocks_of_a_run_are_said_to_differ_or_aligned():
                   ("convert", "--from", "kineto", ranks[0], "--step", "-1"),
                   ("convert", "--from", "kineto", ranks[0], "--merge-backward")]:
         penstock(*words, code=2)
+
+
+
+# Two actors, 1F1B, three microbatches: what docs/formats.md reads.
+SAMPLE = [[("0F0", 0, 10), ("0F1", 10, 10), ("0B0", 40, 20), ("0F2", 60, 10), ("0B1", 80, 20),
+           ("0B2", 120, 20)],
+          [("1F0", 10, 10), ("1B0", 20, 20), ("1F1", 40, 10), ("1B1", 50, 20), ("1F2", 75, 10),
+           ("1B2", 90, 20)]]
+
+
+def with_sends(marks):
+    """torch marks a rank's sends, too: they tell of the stage at the other end."""
+    sent = [(f"{op[0]}SEND_{op[1:]}", start + length, 1) for op, start, length in marks
+            if op[:2] in ("0F", "1B")]
+    return sorted(marks + sent, key=lambda mark: mark[1])
+
+
+
+@case
+def the_sample_traces_are_a_run():
+    folder = ROOT / "tests" / "data" / "kineto"
+    files = [folder / f"rank{rank}.json" for rank in range(2)]
+    for rank, marks in enumerate(SAMPLE):
+        assert json.loads(files[rank].read_text()) == json.loads(
+            torch_trace("rank.json", rank, with_sends(marks)).read_text())
+    order = penstock("convert", "--from", "kineto", *files, "--to", "text").out
+    assert "0: 0F0 0F1 0B0 0F2 0B1 0B2\n1: 1F0 1B0 1F1 1B1 1F2 1B2\n" in order, order
+    for one in files:
+        text = penstock("report", "--from", "kineto", one, code=1).err
+        assert "every rank of the pipeline" in text and "add it there" not in text, text
 
 
 if __name__ == "__main__":

@@ -280,5 +280,40 @@ def slices_of_unknown_length_are_even():
     assert "add up to 3 tokens, batch.sequence is 2\n  hint: at most 2 slices" in text, text
 
 
+
+def own_schedule():
+    return scratch("mine.txt", "0: 0F0 0F1 0F2 0B0 0B1 0B2\n1: 1F0 1B0 1F1 1B1 1F2 1B2\n")
+
+
+@case
+def a_schedules_file_and_its_name_replace_each_other():
+    mine = f"schedule.file={own_schedule()}"
+    sizes = ["--set", "parallel.pipeline=2", "--set", "batch.micro=1", "--set", "batch.global=3"]
+    for choice in [{"name": "1f1b"}, {"name": "interleaved_1f1b", "option": {"group": 4}},
+                   {"name": "seq1f1b", "slices": 2}]:
+        file = experiment(schedule=choice)
+        assert penstock("simulate", file, *sizes, "--set", mine).out.startswith("mine "), choice
+    file = experiment(schedule={"file": str(own_schedule())})
+    assert penstock("simulate", file, "--set", "schedule.name=gpipe").out.startswith("gpipe ")
+    both = penstock("simulate", file, *sizes, "--set", mine, "--set", "schedule.name=gpipe", code=1)
+    assert "give either 'name' or 'file'" in both.err, both.err
+
+
+@case
+def sizes_that_do_not_fit_a_schedule_file_come_with_the_ones_that_do():
+    file = experiment(schedule={"file": str(own_schedule())}, parallel={"pipeline": 4},
+                      batch={"global": 8, "micro": 2})
+    text = penstock("simulate", file, code=1).err
+    assert "hint: set parallel.pipeline to 2" in text and "hint: set batch.global to 6" in text, text
+    settings = ["--set", "parallel.pipeline=2", "--set", "batch.global=6"]
+    assert penstock("simulate", file, *settings).out.startswith("mine ")
+
+
+@case
+def a_schedule_file_that_is_not_there_says_from_where_it_was_taken():
+    text = penstock("simulate", experiment(), "--set", "schedule.file=nowhere.txt", code=1).err
+    assert ":/schedule/file: there is no file" in text and "$PWD" in text, text
+
+
 if __name__ == "__main__":
     sys.exit(main())

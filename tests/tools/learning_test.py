@@ -40,6 +40,9 @@ def inference_shows_the_losses_of_the_untrained_model():
     assert trained["losses"][0] == two["losses"][0]
     assert trained["parameters_sha256"] != two["parameters_sha256"]
     assert "norm" not in result.err and "loss" in result.err, result.err
+    mean = sum(two["losses"]) / 3
+    assert f"inference  mean loss {mean:.4f} over 3 steps" in result.out, result.out
+    assert "->" not in result.out and "sha256" not in result.out, result.out
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert [line["loss"] for line in lines] == two["losses"]
     assert [line["gradient_norm"] for line in lines] == [None] * 3

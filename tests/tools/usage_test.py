@@ -192,11 +192,12 @@ def several_schedules_make_a_table_and_a_list():
 @case
 def a_schedule_that_cannot_be_tried_leaves_the_others_their_table():
     result = run([PENSTOCK, "simulate", "--schedule", "dualpipe,1f1b", "--actors", "3", "--microbatches",
-                  "8", "--costs", "F=1,B=2"], "", (1,))
+                  "8", "--costs", "F=1,B=2"], "", (1,), 60)
     rows = [line.split()[:2] for line in result.out.splitlines()[1:3]]
     assert rows == [["dualpipe", "-"], ["1f1b", "30.000"]], result.out
     assert result.err.startswith("dualpipe: actors: "), result.err
-    nothing = run([PENSTOCK, "simulate", "--schedule", "dualpipe,1f1b", "--actors", "0"], "", (1,))
+    nothing = run([PENSTOCK, "simulate", "--schedule", "dualpipe,1f1b", "--actors", "0"], "",
+                  (1,), 60)
     assert nothing.out == "", nothing.out
 
 
@@ -317,7 +318,7 @@ def generate_writes_what_the_ending_says():
 def only_searched_schedules_are_made_for_costs():
     sizes = ["--actors", 3, "--microbatches", 4, "--to", "text"]
     found = penstock("generate", "zb_1p", *sizes, "--costs", "F=1,I=1,W=1").out
-    assert found.startswith("# zb_1p\n0: 0F0 0F1 0F2 0I0"), found
+    assert found.startswith("# schedule: zb_1p\n0: 0F0 0F1 0F2 0I0"), found
     result = penstock("generate", "1f1b", *sizes, "--costs", "F=1,I=1,W=1", code=2)
     assert "1f1b is the same for all costs" in result.err, result.err
 
@@ -326,6 +327,36 @@ def only_searched_schedules_are_made_for_costs():
 def writing_where_nobody_can_is_a_run_failure():
     result = penstock("generate", "1f1b", "-o", "/proc/nothing/here.json", code=3)
     assert "/proc/nothing/here.json" in result.err
+
+
+
+@case
+def a_step_that_is_verified_in_the_next_one_is_called_a_period():
+    words = ["simulate", "--schedule", "zb_h2", "--actors", 4, "--microbatches", 8, "--costs",
+             "F=1,I=1,W=1,update=1"]
+    text = penstock(*words, "--synchronization", "post_validation").out
+    assert text.startswith("zb_h2 (predicted, post-validation): ") and "\nperiod " in text, text
+    text = penstock(*words).out
+    assert text.startswith("zb_h2 (predicted): ") and "\nstep " in text, text
+
+
+@case
+def a_report_on_several_schedules_says_what_it_assumed():
+    words = ["simulate", "--schedule", "gpipe,1f1b", "--actors", 4, "--costs", "F=1,B=2.5"]
+    for size in [["--sweep", "4:16"], ["--microbatches", 8]]:
+        page = penstock(*words, *size, "--html", "-").out
+        command = " ".join(map(str, ["penstock", *words[:5], *size, *words[5:]]))
+        for fact in [f'["command","{command}"]', '["actors","4"]', '["costs","F=1,B=2.5"]']:
+            assert fact in page, fact
+    page = penstock(*words[:5], "--html", "-").out
+    assert '["costs","F=1,B=2,I=1,W=1 (none given)"]' in page
+
+
+@case
+def what_two_costs_lack_is_hinted_at_once():
+    text = penstock("simulate", "--schedule", "zb_h1", "--actors", 2, "--costs", "F=1,B=2", code=1).err
+    assert text.count("hint:") == 1 and text.count("has no duration") == 2, text
+    assert "give I and W" in text, text
 
 
 if __name__ == "__main__":

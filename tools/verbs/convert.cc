@@ -63,15 +63,12 @@ int run_convert(const Arguments& arguments) {
   if (arguments.positional().size() > 1) {
     throw UsageError("several files are the traces of one run: give --from kineto");
   }
-  const std::optional<Format> target = target_format(arguments);
-  if (!target) {
-    throw UsageError("the target format is not clear from the output's name; give --to");
-  }
+  const Format target = target_format(arguments).value_or(Format::Json);
   const std::string& path = arguments.positional()[0];
   const std::string content = read_file(path);
   const auto from = format_from(arguments);
-  const bool keeps_flavour = *target == Format::TorchCompute && !arguments.has("to");
-  const Format to = keeps_flavour ? torch_flavour(content, path, from) : *target;
+  const bool keeps_flavour = target == Format::TorchCompute && !arguments.has("to");
+  const Format to = keeps_flavour ? torch_flavour(content, path, from) : target;
   // Between torch's formats a table is rewritten cell by cell, whether or not it is a whole
   // schedule.
   const bool merges = arguments.has("merge-backward");

@@ -22,7 +22,7 @@ int run_profile(const Arguments& arguments) {
   RunPlan plan = make_run_plan(prepared, costs);
   plan.train.steps = 0;
   Executor& executor = load_executor();
-  note_shared_cores(executor, plan);
+  if (const std::string note = shared_cores_note(executor, plan); !note.empty()) complain(note);
   const RunResult result = executor.run(plan, {.profile_steps = steps});
   if (!result.root) return 0;
   write_file(arguments.text_or("output", "-"), write_costs(result.profile));

@@ -239,11 +239,40 @@ nlohmann::ordered_json as_json(const Simulated& simulated) {
   return all;
 }
 
-std::string as_html(const Simulated& simulated) {
+// The command line that made the report, without where it writes.
+std::string command_of(const Arguments& arguments) {
+  std::string text = "penstock simulate";
+  for (const std::string& path : arguments.positional()) text += " " + path;
+  for (const char* name : {"schedule", "actors", "chunks", "microbatches", "sweep", "slices",
+                           "option", "costs", "costs-file", "per-actor", "p2p", "lowering",
+                           "synchronization", "jitter", "seed", "slow-down", "set"}) {
+    for (const std::string& value : arguments.list(name)) {
+      text += fmt::format(" --{}{}{}", name, value.empty() ? "" : " ", value);
+    }
+  }
+  return text;
+}
+
+// What a saved report assumed.
+std::vector<std::pair<std::string, std::string>> facts_of(const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::string>> facts = {{"command", command_of(arguments)}};
+  if (arguments.has("actors")) facts.emplace_back("actors", arguments.text("actors"));
+  const std::string costs = arguments.text_or("costs", arguments.text_or("costs-file", ""));
+  if (!costs.empty()) {
+    facts.emplace_back(arguments.has("per-actor") ? "costs of an actor" : "costs", costs);
+  } else if (arguments.has("schedule")) {
+    facts.emplace_back("costs", "F=1,B=2,I=1,W=1 (none given)");
+  }
+  return facts;
+}
+
+std::string as_html(const Simulated& simulated, const Arguments& arguments) {
   const std::string title =
       simulated.trials ? "Schedules side by side" : simulated.timelines.front().name;
-  return report_html(
-      {.title = title, .timelines = simulated.timelines, .trials = simulated.trials});
+  return report_html({.title = title,
+                      .timelines = simulated.timelines,
+                      .facts = facts_of(arguments),
+                      .trials = simulated.trials});
 }
 
 std::string as_csv(const Simulated& simulated) {
@@ -272,7 +301,7 @@ int run_simulate(const Arguments& arguments) {
   if (arguments.has("trace")) {
     write_file(arguments.text("trace"), write_trace(simulated.timelines.front()));
   }
-  if (arguments.has("html")) write_file(arguments.text("html"), as_html(simulated));
+  if (arguments.has("html")) write_file(arguments.text("html"), as_html(simulated, arguments));
   if (arguments.has("json")) write_json(arguments.text("json"), as_json(simulated));
   if (arguments.has("csv")) write_file(arguments.text("csv"), as_csv(simulated));
   for (const Problem& problem : simulated.problems) complain(to_string(problem));

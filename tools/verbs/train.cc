@@ -97,7 +97,8 @@ int run_train(const Arguments& arguments) {
   std::optional<MetricsFile> metrics;
   if (!folder.empty() && launched_rank() == 0) metrics.emplace(folder + "/metrics.jsonl");
   Executor& executor = load_executor();
-  note_shared_cores(executor, plan);
+  const std::string note = shared_cores_note(executor, plan);
+  if (!note.empty()) complain(note);
   RunResult result =
       executor.run(plan, {.profile_steps = kProfileSteps, .on_step = [&](const StepRecord& record) {
                             show_step(record, prepared);
@@ -111,6 +112,7 @@ int run_train(const Arguments& arguments) {
       make_training_report(prepared, std::move(result), prediction,
                            costs ? PredictionSource::File : PredictionSource::Profile);
   say(to_text(report));
+  if (!note.empty()) say(fmt::format("note       {}\n", note));
   if (!folder.empty()) {
     write_training_report(report, folder);
     say(fmt::format("wrote {}/summary.json, report.html and traces\n", folder));

@@ -134,6 +134,7 @@ function lossChart(losses) {
 // The bubble of each schedule over the number of microbatches.
 function trialsChart(trials) {
   const names = [...new Set(trials.map((trial) => trial.schedule))];
+  const counts = [...new Set(trials.map((trial) => trial.microbatches))];  // no tick elsewhere
   const make = () => ({
     type: "line",
     data: {
@@ -152,7 +153,8 @@ function trialsChart(trials) {
     options: {
       interaction: {mode: "nearest", axis: "x", intersect: false},
       scales: {
-        x: {type: "linear", title: axisTitle("microbatches"), grid: {display: false}, ticks: {precision: 0}},
+        x: {type: "linear", title: axisTitle("microbatches"), grid: {display: false},
+          afterBuildTicks: (axis) => { axis.ticks = counts.map((value) => ({value})); }},
         y: {beginAtZero: true, title: axisTitle("bubble, % of the step")},
       },
       plugins: {legend: {...legend, labels: {...legend.labels, usePointStyle: true}}},
@@ -173,8 +175,8 @@ function kindChart(kinds, nameA, nameB) {
     type: "bar",
     data: {
       labels: kinds.map((kind) => kind.kind),
-      datasets: [bars(nameB, "b", {color: "#56b4e9", texture: "hatch"}),
-        bars(nameA, "a", {color: "#0072b2", texture: "plain"})],
+      datasets: [bars(nameA, "a", {color: "#0072b2", texture: "plain"}),
+        bars(nameB, "b", {color: "#56b4e9", texture: "hatch"})],
     },
     options: {
       scales: {x: {grid: {display: false}}, y: {beginAtZero: true, title: axisTitle(`mean, ${unit[0]}`)}},

@@ -39,6 +39,13 @@ function showDifference(percent) {
   return `${size === "0.0" ? "" : percent < 0 ? "−" : "+"}${size} %`;
 }
 
+// Of two ratios: per cent of per cents would mislead.
+function showPoints({a, b}) {
+  if (a === null || b === null) return "–";
+  const size = Math.abs(100 * (b - a)).toFixed(1);
+  return `${size === "0.0" ? "" : b < a ? "−" : "+"}${size} points`;
+}
+
 const showNumber = (value) => String(Math.round(value * 100) / 100);
 
 const orDash = (value, show) => (value === null || value === undefined ? "–" : show(value));

@@ -158,10 +158,13 @@ function lossSection() {
 }
 
 function comparisonRows(comparison) {
-  const line = (name, both, show) => [name, orDash(both.b, show), orDash(both.a, show), showDifference(both.difference_percent)];
+  const line = (name, both, show) => [name, orDash(both.a, show), orDash(both.b, show), showDifference(both.difference_percent)];
+  const ratio = (name, both) => [name, orDash(both.a, showPercent), orDash(both.b, showPercent), showPoints(both)];
   const group = (row) => Object.assign(row, {group: true});
-  const rows = [line("step", comparison.makespan_s, showSeconds), line("utilization", comparison.utilization, showPercent),
-    line("bubble", comparison.bubble_ratio, showPercent)];
+  const rows = [line("step", comparison.makespan_s, showSeconds), ratio("utilization", comparison.utilization),
+    ratio("bubble", comparison.bubble_ratio)];
+  const rate = comparison.tokens_per_s;
+  if (rate.a !== null || rate.b !== null) rows.push(line("tokens/s", rate, (value) => Math.round(value).toLocaleString("en")));
   if (comparison.transfer_s.a !== null || comparison.transfer_s.b !== null) rows.push(line("mean transfer", comparison.transfer_s, showSeconds));
   comparison.kinds.forEach((kind, k) => {
     const row = line(`mean ${kind.kind}`, kind.mean_s, showSeconds);
@@ -169,8 +172,12 @@ function comparisonRows(comparison) {
   });
   comparison.actors.slice(0, 32).forEach((actor, k) => {
     const row = line(`actor ${actor.actor} busy`, actor.busy_s, showSeconds);
-    rows.push(k === 0 ? group(row) : row);
+    rows.push(k === 0 ? group(row) : row, line(`actor ${actor.actor} idle`, actor.idle_s, showSeconds));
   });
+  comparison.stages.slice(0, 32).forEach(({stage, kinds}) => kinds.forEach((kind, k) => {
+    const row = line(`stage ${stage} mean ${kind.kind}`, kind.mean_s, showSeconds);
+    rows.push(stage === 0 && k === 0 ? group(row) : row);
+  }));
   return rows;
 }
 
@@ -180,12 +187,12 @@ function comparisonSection() {
   const judged = comparison.error_percent !== null;
   const nameB = judged ? "predicted" : `${comparison.b.schedule} (b)`;
   const nameA = judged ? "measured" : `${comparison.a.schedule} (a)`;
-  const note = judged ? "Differences are predicted − measured, in per cent of the measured value."
-    : "Differences are b − a, in per cent of a.";
+  const note = judged ? "Differences are predicted − measured, in per cent of the measured value; of ratios in points."
+    : "Differences are b − a, in per cent of a; of ratios in points.";
   const other = comparison.ops_only_in_a + comparison.ops_only_in_b;
   const warning = other > 0 ? element("p", {class: "note"}, `Not the same schedule: ${other} ops are in only one of the two.`) : "";
   return section(judged ? "Predicted beside measured" : "Side by side", note, warning, element("div", {class: "charts"},
-    element("div", {class: "panel"}, tableOf(["", nameB, nameA, "difference"], comparisonRows(comparison))),
+    element("div", {class: "panel"}, tableOf(["", nameA, nameB, "difference"], comparisonRows(comparison))),
     element("div", {class: "panel"}, element("h3", {}, "Mean duration per op kind"), kindChart(comparison.kinds, nameA, nameB))));
 }
 

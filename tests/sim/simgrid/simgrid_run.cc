@@ -23,7 +23,7 @@ using Pair = std::pair<std::int32_t, std::int32_t>;
 constexpr const char* kPlainNetwork[] = {"network/model:CM02",       "network/bandwidth-factor:1",
                                          "network/latency-factor:1", "network/weight-S:0",
                                          "network/TCP-gamma:1e30",   "network/crosstraffic:0",
-                                         "surf/precision:1e-9"};
+                                         "surf/precision:1e-9",      "contexts/stack-size:128"};
 
 const MessageCost& boundary_of(const Program& program, const CostTable& costs,
                                const Message& message) {
