@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "costs_object.h"
+#include "experiment_machines.h"
 #include "json_text.h"
 #include "penstock/error.h"
 #include "penstock/experiment.h"
@@ -17,23 +18,6 @@ namespace penstock {
 namespace {
 
 using Json = nlohmann::json;
-
-// "../models/x.json" beside the experiment file.
-std::string beside(const std::string& file, const std::string& path) {
-  const std::filesystem::path given(path);
-  if (given.is_absolute()) return path;
-  return (std::filesystem::path(file).parent_path() / given).lexically_normal().string();
-}
-
-// The file that the member `key` names, beside the experiment; empty, and reported, when it names
-// none. REQUIRES: object.has(key).
-std::string file_named(const JsonReader& object, std::string_view key, const std::string& file) {
-  const std::string name = object.text(key);
-  if (name.empty() && object.at(key).value().is_string()) {
-    object.at(key).problem("names no file", "paths are relative to the experiment");
-  }
-  return name.empty() ? name : beside(file, name);
-}
 
 // --set a.b.c=value, as if the file said so.
 void override_key(Json& document, const std::string& setting) {
@@ -75,30 +59,12 @@ void replace_schedule(Json& document, const std::vector<std::string>& set) {
   for (const char* key : {"name", "option", "slices"}) schedule->erase(key);
 }
 
-// A key of the format that may only hold its neutral value for now.
-void only_one(const JsonReader& object, std::string_view key) {
-  if (object.has(key) && object.integer(key, {.fallback = 1}) > 1) {
-    object.at(key).problem(fmt::format("'{}' above 1 is not supported by this version", key),
-                           "use 1, or leave it out");
-  }
-}
-
 void refuse(const JsonReader& object, std::string_view key, const Json& neutral) {
   if (!object.has(key) || object.at(key).value() == neutral ||
       object.at(key).value() == Json::array()) {
     return;
   }
   object.at(key).problem(fmt::format("'{}' is not supported by this version", key), "leave it out");
-}
-
-Parallel read_parallel(const JsonReader& parallel) {
-  parallel.only({"pipeline", "chunks", "tensor", "data", "context", "expert", "sequence", "zero"});
-  for (const char* key : {"tensor", "data", "context", "expert"}) only_one(parallel, key);
-  refuse(parallel, "zero", 0);
-  refuse(parallel, "sequence", false);
-  const IntegerRule size{.min = 1, .max = 65536, .fallback = 1};
-  return {.pipeline = static_cast<std::int32_t>(parallel.integer("pipeline", size)),
-          .chunks = static_cast<std::int32_t>(parallel.integer("chunks", size))};
 }
 
 Batch read_batch(const JsonReader& batch) {
@@ -221,17 +187,6 @@ TrainSettings read_train(const JsonReader& train, const std::string& file) {
   return read;
 }
 
-// The problems of a file that this one names belong to that file.
-template <typename Read>
-auto collect(std::vector<Problem>& problems, Read read) -> decltype(read()) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-    return {};
-  }
-}
-
 void read_costs_file(const JsonReader& costs, Experiment& experiment,
                      std::vector<Problem>& problems) {
   for (const auto& [key, unused] : costs.value().items()) {
@@ -246,15 +201,12 @@ void read_costs_file(const JsonReader& costs, Experiment& experiment,
 void read_costs_object(const JsonReader& costs, Experiment& experiment,
                        std::vector<Problem>& problems) {
   if (!costs.is_object()) return;
-  if (costs.has("source")) {
-    costs.at("source").problem(
-        "estimated costs are not supported by this version",
-        "give them: {\"file\": \"costs.json\"}, as `penstock profile` writes");
-    return;
-  }
-  const int given = costs.has("uniform") + costs.has("stages") + costs.has("file");
+  const int given =
+      costs.has("uniform") + costs.has("stages") + costs.has("file") + costs.has("source");
   if (given != 1) {
-    costs.problem("give one of 'uniform', 'stages', 'file'");
+    costs.problem("give one of 'uniform', 'stages', 'file', 'source'");
+  } else if (costs.has("source")) {
+    experiment.estimates_costs = read_cost_source(costs);
   } else if (costs.has("uniform")) {
     experiment.uniform_costs = uniform_costs_from_object(costs);
   } else if (costs.has("stages")) {
@@ -323,16 +275,21 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
   for (const std::string& setting : set) override_key(document, setting);
   std::vector<Problem> problems;
   const JsonReader root(document, path, problems);
-  root.only({"penstock", "name", "model", "cluster", "parallel", "batch", "precision", "recompute",
-             "schedule", "costs", "baselines", "train"});
+  root.only({"penstock", "name", "model", "cluster", "parallel", "batch", "precision", "gradients",
+             "recompute", "schedule", "costs", "baselines", "train"});
   root.integer("penstock", {.required = true, .min = 1, .max = 1, .fallback = 1});
-  for (const char* key : {"cluster", "baselines"}) refuse(root, key, nullptr);
-  refuse(root, "precision", "fp32");
+  refuse(root, "baselines", nullptr);
   Experiment experiment;
   experiment.file = path;
   experiment.name = root.text("name", std::filesystem::path(path).stem().string());
   if (root.has("model")) read_model_file(root, experiment, problems);
-  if (root.has("parallel")) experiment.parallel = read_parallel(root.at("parallel"));
+  if (root.has("parallel")) read_parallel(root.at("parallel"), experiment);
+  if (root.has("precision")) experiment.precision = read_precision(root, "precision");
+  if (root.has("gradients")) experiment.gradients = read_precision(root, "gradients");
+  if (experiment.gradients == Precision::Fp8) {
+    root.at("gradients").problem("no sums are kept in fp8", "fp32, fp16 or bf16");
+  }
+  if (root.has("cluster")) read_cluster_choice(root, experiment, problems);
   if (root.has("batch")) experiment.batch = read_batch(root.at("batch"));
   if (root.has("schedule")) {
     experiment.schedule = read_schedule_choice(root.at("schedule"), path);
@@ -347,6 +304,8 @@ Experiment parse_experiment(std::string_view content, const std::string& path,
     root.problem("'schedule.layout' splits a model, and there is no 'model'");
   }
   check_sequence(root, experiment);
+  check_replicas(root, experiment);
+  check_machines(root, experiment, problems);
   check_device(root, experiment);
   if (!problems.empty()) throw Error(std::move(problems));
   return experiment;

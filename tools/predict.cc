@@ -1,10 +1,12 @@
 #include "predict.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "penstock/error.h"
+#include "penstock/index.h"
 #include "search_input.h"
 
 namespace penstock {
@@ -29,6 +31,23 @@ std::vector<std::vector<std::int32_t>> shared_stages(const Experiment& experimen
   return groups;
 }
 
+// Replicas add up the gradients of every stage: one that shares its weights with no other stage
+// does so by itself.
+void add_replicated(const Schedule& schedule, std::vector<std::vector<std::int32_t>>& groups) {
+  if (updates_inside(schedule)) return;
+  const std::vector<Stage>& stages = schedule.pipeline.stages;
+  std::vector<bool> has_group(stages.size(), false);
+  for (const std::vector<std::int32_t>& group : groups) {
+    for (const std::int32_t stage : group) has_group[index(stage)] = true;
+  }
+  std::map<std::int32_t, std::int32_t> copies;  // of a part
+  for (const Stage& stage : stages) ++copies[stage.part];
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    if (has_group[stage] || copies[stages[stage].part] > 1) continue;
+    groups.push_back({static_cast<std::int32_t>(stage)});
+  }
+}
+
 // A search's order is made once, for costs that are known, and not anew by every run.
 Schedule schedule_of(const Experiment& experiment) {
   if (experiment.schedule.name != kSearched) return make_schedule(experiment);
@@ -51,6 +70,7 @@ Prepared prepare(Experiment experiment, MessagePlacement placement) {
   Schedule schedule = schedule_of(prepared.experiment);
   if (prepared.experiment.model) prepared.split = make_split(prepared.experiment, schedule);
   auto shared = shared_stages(prepared.experiment, prepared.split, schedule.pipeline);
+  if (prepared.experiment.parallel.replicas() > 1) add_replicated(schedule, shared);
   prepared.program =
       lower(std::move(schedule),
             {.placement = placement,
@@ -59,7 +79,12 @@ Prepared prepare(Experiment experiment, MessagePlacement placement) {
   return prepared;
 }
 
-std::optional<CostTable> given_costs(const Experiment& experiment, const Schedule& schedule) {
+std::optional<CostTable> given_costs(const Prepared& prepared) {
+  const Experiment& experiment = prepared.experiment;
+  const Schedule& schedule = prepared.program.schedule;
+  if (experiment.estimates_costs) {
+    return estimate_costs(experiment, schedule, prepared.split).costs;
+  }
   std::optional<CostTable> costs =
       experiment.costs(static_cast<std::int32_t>(schedule.pipeline.stages.size()));
   if (!costs) return std::nullopt;
@@ -68,6 +93,13 @@ std::optional<CostTable> given_costs(const Experiment& experiment, const Schedul
   for (Problem& problem : problems) problem.where = experiment.file + ":/costs";
   if (!problems.empty()) throw Error(std::move(problems));
   return costs;
+}
+
+Experiment read_executable(const std::string& path, const std::vector<std::string>& set) {
+  Experiment experiment = read_experiment(path, set);
+  std::vector<Problem> problems = check_executable(experiment);
+  if (!problems.empty()) throw Error(std::move(problems));
+  return experiment;
 }
 
 std::int64_t sequences_per_run(const Prepared& prepared) {

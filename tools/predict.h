@@ -26,9 +26,12 @@ struct Prepared {
 // of Program::shared. Throws Error with every problem.
 Prepared prepare(Experiment experiment, MessagePlacement placement = MessagePlacement::Linear);
 
-// What the experiment's "costs" gives for its schedule; nullopt when it gives none. Throws Error
-// with what is missing.
-std::optional<CostTable> given_costs(const Experiment& experiment, const Schedule& schedule);
+// What the experiment's "costs" gives for its schedule, estimated where it asks for that; nullopt
+// when it gives none. Throws Error with what is missing.
+std::optional<CostTable> given_costs(const Prepared& prepared);
+
+// Reads an experiment that is to be executed. Throws Error with all that this version cannot.
+Experiment read_executable(const std::string& path, const std::vector<std::string>& set);
 
 // Sequences and tokens of one run of the schedule, which may unroll several steps of the
 // experiment; 0 tokens without a sequence length.

@@ -100,7 +100,7 @@ SearchOptions search_options(const GenerateOptions& options) {
   reader.number<std::int32_t>("tree", search.tree, 0);
   reader.number<std::uint64_t>("seed", search.seed, 0);
   const int placement = reader.choice("placement", {"loop", "v"});
-  if (placement >= 0) search.placement = placement == 0 ? Placement::Loop : Placement::V;
+  if (placement >= 0) search.placement = placement == 0 ? StagePlacement::Loop : StagePlacement::V;
   const int split_backward = reader.choice("split", {"0", "1"});
   if (split_backward >= 0) search.split = split_backward == 1;
   std::vector<Problem> problems = reader.problems();

@@ -140,6 +140,9 @@ Placement placement_of(const Parallel& parallel, const std::string& order);
 std::string_view name(Precision precision);
 std::optional<Precision> parse_precision(std::string_view text);
 
+// What the matrices of layers are calculated in: the peak that utilisations are of.
+Arithmetic matrix_arithmetic(Precision precision);
+
 // Bytes of state as training in this precision is done most: kFp32State, kFp16State, kBf16State;
 // fp8 keeps weights as bf16 does (Transformer Engine).
 StateBytes usual_state(Precision precision);

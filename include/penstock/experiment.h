@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/cluster.h"
 #include "penstock/costs.h"
+#include "penstock/estimate.h"
 #include "penstock/model.h"
 #include "penstock/parallel.h"
 #include "penstock/recompute.h"
@@ -59,9 +61,14 @@ struct TrainSettings {
 struct Experiment {
   std::string file;  // where it was read, for messages
   std::string name;
-  std::string model_file;      // empty: no model (costs must be given)
-  std::optional<Model> model;  // read from model_file
+  std::string model_file;          // empty: no model (costs must be given)
+  std::optional<Model> model;      // read from model_file
+  std::string cluster_file;        // empty: none
+  std::optional<Cluster> cluster;  // read from cluster_file, with as many nodes as are asked for
   Parallel parallel;
+  std::string order = Placement().order;  // of ranks on the cluster
+  Precision precision = Precision::Fp32;
+  std::optional<Precision> gradients;  // as summed up; absent: as usual_state() has them
   Batch batch;
   ScheduleChoice schedule;
   RecomputeChoice recompute = RecomputeChoice::None;
@@ -69,11 +76,13 @@ struct Experiment {
   // costs() gives it for a schedule.
   std::optional<CostTable> uniform_costs;
   std::optional<CostTable> cost_table;
+  bool estimates_costs = false;  // from model and cluster, which are there
   TrainSettings train;
 
-  std::int32_t microbatches() const { return batch.global / batch.micro; }
+  // Of a step, on each replica.
+  std::int32_t microbatches() const { return batch.global / batch.micro / parallel.data; }
   // The costs of a schedule of `stages` stages, 1 or more; nullopt when none are given. A table is
-  // what the file says, whatever its length: missing_costs().
+  // what the file says, whatever its length: missing_costs(). Estimated ones: estimate_costs().
   std::optional<CostTable> costs(std::int32_t stages) const;
   // False: the sleep device, so there is no loss, no norm and no parameter.
   bool learns() const { return model && train.device != DeviceKind::Sleep; }
@@ -87,8 +96,8 @@ bool is_experiment(std::string_view content, const std::string& where);
 // and stands in Experiment as a path that opens from the working directory. `set` holds the command
 // line's key=value overrides, "parallel.pipeline=4"; values are JSON, or else strings. Throws Error
 // with every problem: unknown keys come with the nearest known key as a hint, sizes that do not
-// divide with both numbers. What the file format has and this version does not do yet (tensor
-// parallelism, clusters, baselines) is refused by name.
+// divide with both numbers. What the file format has and this version does not do yet (baselines)
+// is refused by name.
 Experiment read_experiment(const std::string& path, const std::vector<std::string>& set = {});
 
 // The same from `content`; `path` says where it stands, for the files that it names and messages.
@@ -103,5 +112,16 @@ Schedule make_schedule(const Experiment& experiment);
 // The experiment's split over as many parts as the schedule has. REQUIRES: experiment.model. Throws
 // Error when the layout has another number of stages, or is none.
 Split make_split(const Experiment& experiment, const Schedule& schedule);
+
+// What estimate() takes of the experiment, which must outlive it. REQUIRES:
+// experiment.estimates_costs.
+EstimateInput estimate_input(const Experiment& experiment);
+
+// The costs of its schedule and split by estimate(). Throws Error with all that check_estimate()
+// finds. REQUIRES: experiment.estimates_costs.
+Estimate estimate_costs(const Experiment& experiment, const Schedule& schedule, const Split& split);
+
+// Why the experiment cannot be executed, though it can be simulated: everything by name.
+std::vector<Problem> check_executable(const Experiment& experiment);
 
 }  // namespace penstock

@@ -23,13 +23,13 @@ namespace penstock {
 
 // Where the stages may sit. Any: looped, in a V, or wherever a schedule of the catalogue puts them,
 // mirrored copies of the weights included.
-enum class Placement : std::uint8_t { Any, Loop, V };
+enum class StagePlacement : std::uint8_t { Any, Loop, V };
 
 struct SearchOptions {
   std::int32_t actors = 1;
   std::int32_t chunks = 1;  // stages per actor
   std::int32_t microbatches = 1;
-  Placement placement = Placement::Any;
+  StagePlacement placement = StagePlacement::Any;
   // false: every backward is whole; true: every one is split into I and W. Absent: as the costs
   // allow, and whatever is faster.
   std::optional<bool> split = {};

@@ -106,10 +106,10 @@ std::vector<Pipeline> placements(const SearchOptions& options) {
   const auto add = [&](Pipeline pipeline) {
     if (pipelines.empty() || pipelines[0] != pipeline) pipelines.push_back(std::move(pipeline));
   };
-  if (options.placement != Placement::V) {
+  if (options.placement != StagePlacement::V) {
     add(loop_pipeline(options.actors, options.chunks, options.microbatches));
   }
-  if (options.placement != Placement::Loop) {
+  if (options.placement != StagePlacement::Loop) {
     add(v_pipeline(options.actors, options.chunks, options.microbatches));
   }
   return pipelines;

@@ -19,11 +19,11 @@ bool holds_parts(const Pipeline& pipeline, std::size_t parts) {
 
 bool is_placed(const Pipeline& pipeline, const SearchOptions& options) {
   switch (options.placement) {
-    case Placement::Loop:
+    case StagePlacement::Loop:
       return pipeline == loop_pipeline(options.actors, options.chunks, options.microbatches);
-    case Placement::V:
+    case StagePlacement::V:
       return pipeline == v_pipeline(options.actors, options.chunks, options.microbatches);
-    case Placement::Any:
+    case StagePlacement::Any:
       break;
   }
   return true;

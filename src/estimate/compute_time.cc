@@ -29,7 +29,7 @@ Arithmetic arithmetic_elsewhere(Precision precision) {
   return precision == Precision::Fp16 ? Arithmetic::Fp16 : Arithmetic::Bf16;
 }
 
-Arithmetic arithmetic_of_layers(Precision precision) {
+Arithmetic matrix_arithmetic(Precision precision) {
   return precision == Precision::Fp8 ? Arithmetic::Fp8 : arithmetic_elsewhere(precision);
 }
 
@@ -41,7 +41,7 @@ double ComputeTime::product(const MatrixProduct& product) const {
   const Precision precision = input_.choice.precision;
   const bool is_low = is_of_layers(product.use) && precision == Precision::Fp8;
   const Arithmetic arithmetic =
-      is_low ? arithmetic_of_layers(precision) : arithmetic_elsewhere(precision);
+      is_low ? matrix_arithmetic(precision) : arithmetic_elsewhere(precision);
   const double flops = product.flops();
   const double fraction = input_.cluster->device.fraction(work_of(product.pass), arithmetic, flops);
   const auto value = static_cast<double>(value_bytes(precision));

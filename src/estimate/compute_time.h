@@ -7,8 +7,7 @@
 
 namespace penstock {
 
-// Those that tensors of `precision` are calculated in: matrices of layers, and everything else.
-Arithmetic arithmetic_of_layers(Precision precision);
+// What everything but the matrices of layers is calculated in.
 Arithmetic arithmetic_elsewhere(Precision precision);
 
 // All in nanoseconds.

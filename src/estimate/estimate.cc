@@ -272,8 +272,8 @@ std::vector<Problem> check_estimate(const EstimateInput& input, const std::strin
   problems = check_parallel(input.parallel, *input.model, input.tokens, where);
   const Precision precision = input.choice.precision;
   check_arithmetic(input, arithmetic_elsewhere(precision), where, problems);
-  if (arithmetic_of_layers(precision) != arithmetic_elsewhere(precision)) {
-    check_arithmetic(input, arithmetic_of_layers(precision), where, problems);
+  if (matrix_arithmetic(precision) != arithmetic_elsewhere(precision)) {
+    check_arithmetic(input, matrix_arithmetic(precision), where, problems);
   }
   return problems;
 }

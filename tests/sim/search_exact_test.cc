@@ -159,7 +159,7 @@ void expect_the_fastest(bool split, int count, std::int32_t most_actors) {
     const CostTable costs = uneven_costs(actors, random);
     const SearchResult result = search(costs, {.actors = actors,
                                                .microbatches = microbatches,
-                                               .placement = Placement::Loop,
+                                               .placement = StagePlacement::Loop,
                                                .split = split,
                                                .in_flight = {static_cast<double>(in_flight)},
                                                .budget = 2000});
@@ -195,7 +195,7 @@ TEST(SearchExact, WhatInputGradientsLeaveEqualsBruteForce) {
     }
     const SearchResult result = search(costs, {.actors = 2,
                                                .microbatches = microbatches,
-                                               .placement = Placement::Loop,
+                                               .placement = StagePlacement::Loop,
                                                .split = true,
                                                .bytes = {memory.most},
                                                .budget = 2000});
@@ -226,7 +226,7 @@ TEST(SearchExact, FormsOfTheBackwardAreChosenOneByOne) {
     }
     const SearchResult result = search(costs, {.actors = 2,
                                                .microbatches = 3,
-                                               .placement = Placement::Loop,
+                                               .placement = StagePlacement::Loop,
                                                .in_flight = {3},
                                                .budget = 2000});
     ASSERT_LE(result.makespan, fastest) << i;
@@ -265,9 +265,11 @@ TEST(SearchExact, IsNotSlowerThanDynaPipesScheduler) {
       for (const double size : draw) {
         stage.message.varied.push_back({from_ms(row["hop_ms"].get<double>() * size)});
       }
-      const SearchResult result = search(
-          uniform_costs(stages, stage),
-          {.actors = stages, .microbatches = 16, .placement = Placement::Loop, .budget = 3000});
+      const SearchResult result =
+          search(uniform_costs(stages, stage), {.actors = stages,
+                                                .microbatches = 16,
+                                                .placement = StagePlacement::Loop,
+                                                .budget = 3000});
       EXPECT_LE(result.bound, result.makespan);
       sum += to_ms(result.makespan) / 5;
     }

@@ -150,7 +150,7 @@ TEST(Search, SameInputSameSchedule) {
 
 TEST(Search, AddsWhatTheStepsEndCostsToTimeAndBound) {
   CostTable costs = parse_costs("F=1,I=1,W=1,update=2,norm=3", 3);
-  const SearchOptions options{.actors = 3, .microbatches = 6, .placement = Placement::Loop};
+  const SearchOptions options{.actors = 3, .microbatches = 6, .placement = StagePlacement::Loop};
   const SearchResult with_end = search(costs, options);
   const SearchResult without = search(parse_costs("F=1,I=1,W=1", 3), options);
   EXPECT_EQ(with_end.makespan, without.makespan + from_ms(5));
@@ -160,11 +160,11 @@ TEST(Search, AddsWhatTheStepsEndCostsToTimeAndBound) {
 TEST(Search, PlacementAndFormOfTheBackwardAreAsAsked) {
   const CostTable costs = parse_costs("F=1,I=1,W=1", 6);
   SearchOptions options{.actors = 3, .chunks = 2, .microbatches = 6, .budget = 500};
-  options.placement = Placement::Loop;
+  options.placement = StagePlacement::Loop;
   options.split = false;
   const SearchResult loop = search(costs, options);
   EXPECT_EQ(loop.schedule.pipeline, loop_pipeline(3, 2, 6));
-  options.placement = Placement::V;
+  options.placement = StagePlacement::V;
   options.split = true;
   const SearchResult v = search(costs, options);
   EXPECT_EQ(v.schedule.pipeline, v_pipeline(3, 2, 6));
@@ -187,7 +187,7 @@ TEST(Search, FindsBaPipesOverlapAndProvesIt) {
   for (const auto& [actors, microbatches] : {std::pair{2, 8}, {4, 8}, {4, 16}}) {
     const SearchResult result =
         search(parse_costs("F=1,B=2,latency=0.1", actors),
-               {.actors = actors, .microbatches = microbatches, .placement = Placement::Loop});
+               {.actors = actors, .microbatches = microbatches, .placement = StagePlacement::Loop});
     const double expected = (microbatches + actors - 1) * 3 + (actors - 1) * 0.2;
     EXPECT_EQ(result.makespan, from_ms(expected));
     EXPECT_EQ(result.bound, result.makespan);

@@ -74,11 +74,17 @@ std::vector<Entry> models() {
   return entries;
 }
 
+std::vector<Entry> experiments() {
+  std::vector<Entry> entries = files_in("experiments");
+  for (Entry& entry : files_in("training")) entries.push_back(std::move(entry));
+  return entries;
+}
+
 std::vector<Entry> entries_of(const std::string& kind) {
   if (kind == "schedules") return schedules();
   if (kind == "models") return models();
   if (kind == "clusters") return files_in("clusters");
-  if (kind == "configs") return files_in("training");
+  if (kind == "configs") return experiments();
   constexpr std::string_view kKinds[] = {"schedules", "models", "clusters", "configs"};
   throw UsageError(
       fmt::format("nothing to list called '{}'; {}", kind, did_you_mean(kind, kKinds)));

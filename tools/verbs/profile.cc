@@ -13,8 +13,8 @@ int run_profile(const Arguments& arguments) {
   const std::int32_t steps = arguments.integer_or("steps", 5);
   if (steps < 1 || steps > 100000) throw UsageError("--steps takes 1 to 100000");
   const Prepared prepared =
-      prepare(read_experiment(arguments.positional()[0], arguments.list("set")));
-  const auto costs = given_costs(prepared.experiment, prepared.program.schedule);
+      prepare(read_executable(arguments.positional()[0], arguments.list("set")));
+  const auto costs = given_costs(prepared);
   if (arguments.text_or("output", "-") != "-") {  // known before the measuring, not after it
     const auto folder = std::filesystem::path(arguments.text("output")).parent_path();
     ensure_writable_folder(folder.empty() ? "." : folder.string());

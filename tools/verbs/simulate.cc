@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "console.h"
+#include "estimated_run.h"
 #include "json_output.h"
 #include "penstock/experiment.h"
 #include "penstock/files.h"
@@ -94,8 +95,14 @@ void use_costs(const Arguments& arguments, Experiment& experiment) {
   experiment.cost_table = std::move(costs);
 }
 
-Timeline simulate_experiment(std::string_view content, const std::string& path,
-                             const Arguments& arguments) {
+// What one file gives.
+struct SimulatedFile {
+  Timeline timeline;
+  std::optional<EstimatedRun> run;  // where its costs are estimated
+};
+
+SimulatedFile simulate_experiment(std::string_view content, const std::string& path,
+                                  const Arguments& arguments) {
   Experiment experiment = parse_experiment(content, path, arguments.list("set"));
   use_costs(arguments, experiment);
   if (const auto synchronization = synchronization_from(arguments)) {
@@ -103,18 +110,25 @@ Timeline simulate_experiment(std::string_view content, const std::string& path,
   }
   const Prepared prepared = prepare(std::move(experiment), placement(arguments));
   const Schedule& schedule = prepared.program.schedule;
+  const SimulateOptions options = simulate_options(arguments, schedule.pipeline.actors);
   std::optional<CostTable> costs = costs_from(arguments, schedule);
-  if (!costs) costs = given_costs(prepared.experiment, schedule);
+  if (!costs && prepared.experiment.estimates_costs) {
+    const Estimate estimate = estimate_costs(prepared.experiment, schedule, prepared.split);
+    Timeline timeline = simulate(prepared.program, estimate.costs, options);
+    timeline.tokens = tokens_per_run(prepared);
+    EstimatedRun run = estimated_run(prepared, estimate, measure(timeline), options);
+    return {std::move(timeline), std::move(run)};
+  }
+  if (!costs) costs = given_costs(prepared);
   if (!costs) {
     throw Error(path + ":/costs", "the experiment gives no costs",
                 "measure them: mpirun -n " + std::to_string(schedule.pipeline.actors) +
                     " penstock profile " + path +
                     " -o costs.json, then add --costs-file costs.json");
   }
-  Timeline timeline =
-      simulate(prepared.program, *costs, simulate_options(arguments, schedule.pipeline.actors));
+  Timeline timeline = simulate(prepared.program, *costs, options);
   timeline.tokens = tokens_per_run(prepared);
-  return timeline;
+  return {std::move(timeline), std::nullopt};
 }
 
 void note_unit_costs(const Arguments& arguments) {
@@ -134,9 +148,16 @@ struct Searched {
 struct Simulated {
   std::vector<Timeline> timelines;
   std::optional<Trials> trials;
-  std::vector<Searched> searches;  // in the order in which they ran
-  std::vector<Problem> problems;   // of those schedules that could not be tried
+  std::vector<Searched> searches;   // in the order in which they ran
+  std::vector<Problem> problems;    // of what could not be tried, or does not fit
+  std::optional<EstimatedRun> run;  // of the one timeline
 };
+
+Metrics measured(const Simulated& simulated, const Timeline& timeline) {
+  Metrics metrics = measure(timeline);
+  if (simulated.run) metrics.mfu = mfu(*simulated.run, metrics);
+  return metrics;
+}
 
 Simulated simulate_generated(const Arguments& arguments) {
   const std::vector<ScheduleRequest> requests = schedule_requests(arguments);
@@ -163,7 +184,7 @@ Simulated simulate_generated(const Arguments& arguments) {
   return simulated;
 }
 
-Timeline simulate_file(const Arguments& arguments) {
+SimulatedFile simulate_file(const Arguments& arguments) {
   if (arguments.positional().empty()) {
     throw UsageError("give an experiment, a schedule file, or --schedule NAME");
   }
@@ -176,11 +197,16 @@ Timeline simulate_file(const Arguments& arguments) {
   }
   Timeline timeline = simulate_schedule(checked_schedule(content, path, arguments), arguments);
   note_unit_costs(arguments);
-  return timeline;
+  return {std::move(timeline), std::nullopt};
 }
 
 Simulated simulated_of(const Arguments& arguments) {
-  if (!arguments.has("schedule")) return {.timelines = {simulate_file(arguments)}};
+  if (!arguments.has("schedule")) {
+    SimulatedFile one = simulate_file(arguments);
+    Simulated simulated = {.timelines = {std::move(one.timeline)}, .run = std::move(one.run)};
+    if (simulated.run) simulated.problems = simulated.run->misfits;
+    return simulated;
+  }
   if (!arguments.positional().empty()) {
     throw UsageError("give CONFIG|SCHEDULE or --schedule, not both");
   }
@@ -190,7 +216,12 @@ Simulated simulated_of(const Arguments& arguments) {
 }
 
 nlohmann::ordered_json as_json(const Simulated& simulated) {
-  const auto of = [](const Timeline& timeline) { return report_json(timeline, measure(timeline)); };
+  const auto of = [&](const Timeline& timeline) {
+    const Metrics metrics = measured(simulated, timeline);
+    nlohmann::ordered_json report = report_json(timeline, metrics);
+    if (simulated.run) add_estimate(*simulated.run, metrics, report);
+    return report;
+  };
   if (!simulated.trials) {
     nlohmann::ordered_json one = of(simulated.timelines.front());
     for (const Searched& search : simulated.searches) one["search"] = verdict_json(search.result);
@@ -282,7 +313,9 @@ int run_simulate(const Arguments& arguments) {
     say(explanation);
   } else {
     const Timeline& timeline = simulated.timelines.front();
-    say(report_table(timeline, measure(timeline)));
+    const Metrics metrics = measured(simulated, timeline);
+    say(report_table(timeline, metrics));
+    if (simulated.run) say(estimate_text(*simulated.run, metrics));
   }
   print_verdicts(simulated);
   return code;

@@ -87,9 +87,8 @@ CostTable with_measured_messages(CostTable given, const CostTable& profile) {
 
 int run_train(const Arguments& arguments) {
   const Prepared prepared =
-      prepare(read_experiment(arguments.positional()[0], arguments.list("set")));
-  const Experiment& experiment = prepared.experiment;
-  const auto costs = given_costs(experiment, prepared.program.schedule);
+      prepare(read_executable(arguments.positional()[0], arguments.list("set")));
+  const auto costs = given_costs(prepared);
   const RunPlan plan = make_run_plan(prepared, costs);
   // Before MPI starts, so that all stop when it cannot be written.
   const std::string folder = arguments.text_or("out", "");
