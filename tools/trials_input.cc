@@ -51,10 +51,10 @@ void append_counts(std::string_view piece, std::vector<std::int32_t>& counts) {
 
 // `refusal` becomes the problems of the size that it refuses.
 Trial run_trial(const ScheduleRequest& request,
-                const std::function<Timeline(const ScheduleRequest&)>& simulate,
+                const std::function<const Timeline&(const ScheduleRequest&)>& simulate,
                 std::vector<Problem>& refusal) {
   try {
-    const Timeline timeline = simulate(request);
+    const Timeline& timeline = simulate(request);
     // A generator without a flush gives several steps of so many microbatches.
     const bool generated = find_generator(request.name) != nullptr;
     return trial_of(timeline, generated ? timeline.microbatches / request.options.microbatches : 1);
@@ -104,7 +104,7 @@ std::vector<std::int32_t> microbatch_counts(const Arguments& arguments) {
 
 TrialRuns run_trials(const std::vector<ScheduleRequest>& requests,
                      const std::vector<std::int32_t>& counts,
-                     const std::function<Timeline(const ScheduleRequest&)>& simulate) {
+                     const std::function<const Timeline&(const ScheduleRequest&)>& simulate) {
   Trials trials{.microbatches = counts};
   trials.results.assign(counts.size(), std::vector<Trial>(requests.size()));
   std::vector<Problem> problems;

@@ -32,10 +32,10 @@ struct TrialRuns {
   std::vector<Problem> problems;  // of the requests that no size suits
 };
 
-// Runs each request at each count. A schedule that refuses a size says why in its trial. Throws
-// Error when nothing runs.
+// Runs each request at each count; what `simulate` returns is read before it is called again. A
+// schedule that refuses a size says why in its trial. Throws Error when nothing runs.
 TrialRuns run_trials(const std::vector<ScheduleRequest>& requests,
                      const std::vector<std::int32_t>& counts,
-                     const std::function<Timeline(const ScheduleRequest&)>& simulate);
+                     const std::function<const Timeline&(const ScheduleRequest&)>& simulate);
 
 }  // namespace penstock

@@ -202,6 +202,18 @@ def a_schedule_that_cannot_be_tried_leaves_the_others_their_table():
 
 
 @case
+def a_large_simulation_stays_small():
+    # 131,072 ops and 129,024 messages: no copy of the timeline is made. A process begins with the peak of the one
+    # that started it, so that a fresh interpreter does.
+    words = [PENSTOCK, "simulate", "--schedule", "1f1b", "--actors", "64", "--microbatches", "1024", "--costs",
+             "F=1,B=2"]
+    start = ("import os, sys; pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ); "
+             "print(os.wait4(pid, 0)[2].ru_maxrss)")
+    result = run([sys.executable, "-c", start, *words], "", 0, 60)
+    assert int(result.out.splitlines()[-1]) <= 40_000, result.out
+
+
+@case
 def schedules_of_several_steps_are_compared_by_the_step():
     one, many = penstock("simulate", "--schedule", "1f1b,pipedream_2bw", "--actors", 4,
                          "--microbatches", 8, "--costs", "F=1,B=2", "--json", "-").json()["trials"]

@@ -168,17 +168,20 @@ Simulated simulate_generated(const Arguments& arguments) {
     throw UsageError(fmt::format("--{} is for one schedule at one size", option));
   }
   Simulated simulated;
-  const auto simulate = [&](const ScheduleRequest& request) {
+  // A large timeline takes most of the process's memory, so that there is never a copy of it, and a
+  // sweep keeps none.
+  const auto simulate = [&](const ScheduleRequest& request) -> const Timeline& {
+    if (counts.size() > 1) simulated.timelines.clear();
     NamedSchedule named = named_schedule(request.name, request.options, arguments);
     if (named.search) {
       simulated.searches.push_back(
           {request.label, request.options.microbatches, std::move(*named.search)});
     }
-    Timeline timeline = simulate_schedule(std::move(named.schedule), arguments);
-    if (counts.size() == 1) simulated.timelines.push_back(timeline);
-    return timeline;
+    simulated.timelines.push_back(simulate_schedule(std::move(named.schedule), arguments));
+    return simulated.timelines.back();
   };
   TrialRuns runs = run_trials(requests, counts, simulate);
+  if (counts.size() > 1) simulated.timelines.clear();
   if (!one) simulated.trials = std::move(runs.trials);
   simulated.problems = std::move(runs.problems);
   return simulated;
