@@ -84,7 +84,8 @@ double nic_seconds(const Cluster& cluster, const Group& group, const std::vector
     const NicGroup& nics = cluster.nics[device->first.second];
     // Groups like this one load the NIC as much for each of their members.
     const double all =
-        load.bytes / load.members * static_cast<double>(nic_users(cluster, group, device->second));
+        load.bytes / load.members *
+        static_cast<double>(nic_users(cluster, group, group.devices, device->second));
     slowest =
         std::max(slowest, all / use.rate(cluster.nic.bytes_per_s * nics.nics, load.of_a_device));
     ++device;

@@ -99,7 +99,7 @@ void set_outside(const Cluster& cluster, const Group& group, const Members& memb
     for (const std::int32_t device : devices) {
       const NicGroup& nics = cluster.nics[cluster.nics_of(device)];
       const double share = cluster.nic.bytes_per_s * nics.nics /
-                           static_cast<double>(nic_users(cluster, group, device));
+                           static_cast<double>(nic_users(cluster, group, devices, device));
       const double rate = std::min(share, cluster.node.host.bytes_per_s);
       way.device_rate = std::min(way.device_rate, rate);
       node += rate;
@@ -131,13 +131,12 @@ Team team_of(const Cluster& cluster, const Group& group) {
   return team;
 }
 
-std::int64_t nic_users(const Cluster& cluster, const Group& group, std::int32_t device) {
-  const NicGroup& nics = cluster.nics[cluster.nics_of(device)];
-  if (!group.alone) return static_cast<std::int64_t>(nics.devices.size());
-  return std::count_if(group.devices.begin(), group.devices.end(), [&](std::int32_t other) {
-    return cluster.node_of(other) == cluster.node_of(device) &&
-           std::find(nics.devices.begin(), nics.devices.end(), other % cluster.node.devices) !=
-               nics.devices.end();
+std::int64_t nic_users(const Cluster& cluster, const Group& group,
+                       std::span<const std::int32_t> members, std::int32_t device) {
+  const std::size_t nics = cluster.nics_of(device);
+  if (!group.alone) return std::ssize(cluster.nics[nics].devices);
+  return std::count_if(members.begin(), members.end(), [&](std::int32_t other) {
+    return cluster.node_of(other) == cluster.node_of(device) && cluster.nics_of(other) == nics;
   });
 }
 

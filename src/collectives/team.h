@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "penstock/collective.h"
 
@@ -28,8 +29,10 @@ struct Team {
 // REQUIRES: the group has members.
 Team team_of(const Cluster& cluster, const Group& group);
 
-// Devices that share a NIC group with `device` when the group runs, itself included.
-std::int64_t nic_users(const Cluster& cluster, const Group& group, std::int32_t device);
+// Devices that share the NICs of `device` when the group runs, itself included. `members` are those
+// of the group on its node, and perhaps more of the group.
+std::int64_t nic_users(const Cluster& cluster, const Group& group,
+                       std::span<const std::int32_t> members, std::int32_t device);
 
 // Bytes per second between all leaves of one pod and the spine, as specified, in one direction.
 double spine_rate(const Cluster& cluster);

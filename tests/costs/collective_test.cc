@@ -154,6 +154,17 @@ TEST(BusBandwidth, IsNccls) {
   EXPECT_DOUBLE_EQ(bus_bandwidth(Collective::Broadcast, 8, 1'000'000, 1'000'000), 1e9);
 }
 
+TEST(Collectives, OfTwentyThousandDevicesAreThereAtOnce) {
+  const Cluster cluster = round_cluster(5'000);
+  for (const bool alone : {false, true}) {
+    Group group = first(20'000);
+    group.alone = alone;
+    // 19,999 of 20,000 parts of 8 GB through the 40 GB/s of each node.
+    EXPECT_EQ(costs(cluster, group, Collective::AllGather, 8'000'000'000).at(Algorithm::Ring),
+              15'000 * 1'000 + 4'999 * 5'000 + 199'990'000);
+  }
+}
+
 // The wires of the cube mesh between the members, least of any: 1, 4 and 6 links of 25 GB/s.
 TEST(Collectives, OfACubeMeshUseTheWiresBetweenTheMembers) {
   Cluster cluster = shipped("v100-p3.16xlarge");
