@@ -36,6 +36,18 @@ struct Varied {
   bool microbatch_varies = false;
 };
 
+// The first value, and all of them if they differ. `Cost` is a Duration or a MessageCost.
+template <typename Cost>
+Cost filled(Varied values, std::int64_t Cost::*first) {
+  Cost cost;
+  if (values.rows.empty()) return cost;
+  cost.*first = values.rows.front().front();
+  if (!values.microbatch_varies && values.rows.front().size() == 1) return cost;
+  cost.varied = std::move(values.rows);
+  cost.microbatch_varies = values.microbatch_varies;
+  return cost;
+}
+
 class Estimating {
  public:
   Estimating(const EstimateInput& input, const Schedule& schedule, const Split& split)
@@ -145,12 +157,7 @@ class Estimating {
       return std::llround(parts[index(OpKind::BackwardInput)].total()) +
              std::llround(parts[index(OpKind::BackwardWeight)].total());
     });
-    if (times.rows.empty()) return {};
-    Duration duration = {.base = times.rows.front().front()};
-    if (!times.microbatch_varies && times.rows.front().size() == 1) return duration;
-    duration.varied = std::move(times.rows);
-    duration.microbatch_varies = times.microbatch_varies;
-    return duration;
+    return filled(std::move(times), &Duration::base);
   }
 
   // Bytes alone.
@@ -159,12 +166,7 @@ class Estimating {
       return boundary_bytes(*input_.model, std::max(0, end(stage) - 1), range, input_.parallel,
                             input_.choice.precision, /*scatter_gather=*/input_.parallel.tensor > 1);
     });
-    if (bytes.rows.empty()) return {};
-    MessageCost message = {.bytes = bytes.rows.front().front()};
-    if (!bytes.microbatch_varies && bytes.rows.front().size() == 1) return message;
-    message.varied = std::move(bytes.rows);
-    message.microbatch_varies = bytes.microbatch_varies;
-    return message;
+    return filled(std::move(bytes), &MessageCost::bytes);
   }
 
   StageCosts stage_costs(const Stage& stage) {

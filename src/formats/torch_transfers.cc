@@ -2,7 +2,6 @@
 // them.
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -137,21 +136,19 @@ class RowCheck {
 // The actor's actions as its row has them.
 std::vector<Action> in_order(const Row& row, const std::vector<Needed>& needed,
                              const std::vector<Action>& linear) {
-  std::vector<std::tuple<std::size_t, int, Action>> placed;  // cell, place in it
-  int computed = 0;
+  std::vector<std::pair<std::size_t, Action>> placed;  // by cell; a pair's computes share one
   for (const Action& action : linear) {
-    if (action.kind != ActionKind::Compute) continue;
-    placed.emplace_back(row.computes[index(computed)], computed, action);
-    ++computed;
+    if (action.kind == ActionKind::Compute) {
+      placed.emplace_back(row.computes[placed.size()], action);
+    }
   }
   for (const Needed& each : needed) {
-    placed.emplace_back(row.transfers.at(each.cell).front(), 0, each.action);
+    placed.emplace_back(row.transfers.at(each.cell).front(), each.action);
   }
-  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
-    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
-  });
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Action> actions;
-  for (const auto& [at, order, action] : placed) actions.push_back(action);
+  for (const auto& [at, action] : placed) actions.push_back(action);
   return actions;
 }
 

@@ -105,6 +105,15 @@ void add_experts(const Model& model, const TensorList& list, const std::string& 
   }
 }
 
+void add_expert_layer(const Model& model, const TensorList& layer, const ExpertNames& names) {
+  layer.add("input_layernorm.weight", {model.hidden});
+  add_attention(model, layer);
+  layer.add("post_attention_layernorm.weight", {model.hidden});
+  const TensorList list = layer.below(names.below);
+  list.add("gate.weight", {model.experts->experts, model.hidden});
+  add_experts(model, list, names.gate, names.up, names.down);
+}
+
 void add_llama_block(const Model& model, std::int32_t block, std::vector<ModelTensor>& tensors,
                      void (*add_layer)(const Model& model, std::int32_t block,
                                        const TensorList& layer)) {

@@ -30,6 +30,15 @@ void add_attention(const Model& model, const TensorList& layer);
 // gate_proj, up_proj, down_proj.
 void add_mlp(const Model& model, std::int64_t ffn, const TensorList& list);
 
+struct ExpertNames {
+  const char* below;  // of the layer
+  const char* gate;
+  const char* up;
+  const char* down;
+};
+// A layer whose MLP is a router, "gate", and experts: norm, attention, norm, experts.
+void add_expert_layer(const Model& model, const TensorList& layer, const ExpertNames& names);
+
 // The experts of a layer below "experts", with the names of the three matrices.
 void add_experts(const Model& model, const TensorList& list, const std::string& gate,
                  const std::string& up, const std::string& down);

@@ -19,12 +19,7 @@ Model read(const JsonReader& root) {
 }
 
 void add_layer(const Model& model, std::int32_t /*block*/, const TensorList& layer) {
-  layer.add("input_layernorm.weight", {model.hidden});
-  add_attention(model, layer);
-  layer.add("post_attention_layernorm.weight", {model.hidden});
-  const TensorList list = layer.below("block_sparse_moe");
-  list.add("gate.weight", {model.experts->experts, model.hidden});
-  add_experts(model, list, "w1", "w3", "w2");
+  add_expert_layer(model, layer, {"block_sparse_moe", "w1", "w3", "w2"});
 }
 
 void add_block(const Model& model, std::int32_t block, std::vector<ModelTensor>& tensors) {

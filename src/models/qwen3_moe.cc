@@ -48,12 +48,7 @@ Model read(const JsonReader& root) {
 
 void add_layer(const Model& model, std::int32_t block, const TensorList& layer) {
   if (!model.has_experts(block)) return add_dense_layer(model, block, layer);
-  layer.add("input_layernorm.weight", {model.hidden});
-  add_attention(model, layer);
-  layer.add("post_attention_layernorm.weight", {model.hidden});
-  const TensorList list = layer.below("mlp");
-  list.add("gate.weight", {model.experts->experts, model.hidden});
-  add_experts(model, list, "gate_proj", "up_proj", "down_proj");
+  add_expert_layer(model, layer, {"mlp", "gate_proj", "up_proj", "down_proj"});
 }
 
 void add_block(const Model& model, std::int32_t block, std::vector<ModelTensor>& tensors) {
